@@ -58,6 +58,7 @@ def pages() -> dict[Path, str]:
         DOCS / "commands.md": "\n".join(commands_page()),
         DOCS / "tables.md": "\n".join(tables_page(analysis())),
         DOCS / "settings.md": "\n".join(settings_page(json.loads(_native.profile_schema()))),
+        DOCS / "quic-settings.md": "\n".join(quic_settings_page(json.loads(_native.quic_profile_schema()))),
         DOCS / "sctp-settings.md": "\n".join(sctp_settings_page(json.loads(_native.sctp_profile_schema()))),
         DOCS / "limits.md": "\n".join(limits_page()),
         DOCS / "results-folder.md": "\n".join(results_page()),
@@ -271,11 +272,21 @@ def sctp_settings_page(schema: Schema) -> Iterator[str]:
     yield from tables(schema, "profile")
 
 
+def quic_settings_page(schema: Schema) -> Iterator[str]:
+    """Every key of a QUIC profile."""
+    yield "# Settings of a QUIC profile"
+    yield ""
+    yield 'Made from the JSON Schema of a profile whose file has `protocol = "quic"` at its top. In a'
+    yield "scenario a value is `hosts.server.stack.recovery.initial_rtt`. rexmit has no model of QUIC: what"
+    yield "is absent is as [the host's code](../guide/stacks.md) has it; what that code cannot have is told."
+    yield from tables(schema, "profile")
+
+
 def profiles_page() -> Iterator[str]:
     """Each profile's values with their sources."""
     yield from ["# Profiles: every value and its source", ""]
-    yield "What each key means is on its own page, [of TCP](settings.md) and [of SCTP](sctp-settings.md). A"
-    yield "profile that inherits lists only what it changes."
+    yield "What each key means is on its own page, [of TCP](settings.md), [of SCTP](sctp-settings.md) and [of"
+    yield "QUIC](quic-settings.md). A profile that inherits lists only what it changes."
     for name, summary in _native.profiles():
         table = tomllib.loads((ROOT / "profiles" / f"{name}.toml").read_text())
         sources = table.pop("sources", {})

@@ -85,7 +85,7 @@ fn packet() -> Packet {
         src: [10, 0, 0, 1].into(),
         dst: [10, 0, 0, 2].into(),
         ip: IpFields::default(),
-        transport: Transport::Udp(UdpDatagram { src_port: 1, dst_port: 2, payload }),
+        transport: Transport::Udp(UdpDatagram::new(1, 2, payload)),
         damaged: false,
     }
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rexmit.run import open_results
+from rexmit.run.stacks import third_parties
 
 from .conftest import Command, edited
 
@@ -350,9 +351,10 @@ def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_pat
     ran = json.loads(rexmit("run", study_file, "--out", "out", "--json").stdout)
     assert (ran["runs"], ran["failed"]) == (16, 0)
     doctor = json.loads(rexmit("doctor", "--json").stdout)
-    assert doctor["backends"] == ["model", "stack:usrsctp", "stack:linux", "uml", "kernel"]
+    foreign = list(third_parties())
+    assert doctor["backends"] == ["model", *(f"stack:{name}" for name in foreign), "uml", "kernel"]
     names = {check["name"] for check in doctor["checks"]}
-    assert names == {"tshark", "ns-3", "kernel", "ccache", "usrsctp", "linux", "namespaces"}
+    assert names == {"tshark", "ns-3", "kernel", "ccache", *foreign, "namespaces"}
     assert json.loads(rexmit("studies", study_file, "--json").stdout)["runs"] == 16
 
 

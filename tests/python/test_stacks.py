@@ -34,9 +34,10 @@ def is_version(stack: Stack, told: str) -> bool:
     return bool(re.fullmatch(r"\d+\.\d+\.\d+\S*", told)) if stack.name == LINUX else told == stack.version
 
 
-SCTP, TCP = "rfc9260", "linux-6.1"
-TELLS_WHAT_WAITS = (LINUX, "smoltcp", "lwip")
-"""Those that tell how many bytes wait for a read."""
+PROFILES = {"sctp": "rfc9260", "tcp": "linux-6.1", "quic": "rfc9000"}
+"""A profile of each protocol."""
+SILENT_OF_WAITING = ("usrsctp",)
+"""Those that do not tell how many bytes wait for a read."""
 
 
 def speaks(name: str, protocol: str) -> bool:
@@ -48,8 +49,10 @@ def speaks(name: str, protocol: str) -> bool:
 def study(server: str | None, client: str | None, **settings: Any) -> rexmit.Study:
     """Messages over a path that loses both ways, between hosts with this code."""
     codes = {"server": server, "client": client}
-    of_tcp = any(code in third_parties() and not speaks(code, "sctp") for code in codes.values() if code)
-    profile = TCP if of_tcp else SCTP
+    foreign = [code for code in codes.values() if code in third_parties()]
+    profile = next(
+        profile for protocol, profile in PROFILES.items() if all(speaks(c, protocol) for c in foreign)
+    )
     hosts = {name: {"stack": profile, **({"code": code} if code else {})} for name, code in codes.items()}
     scenario = {
         "hosts": hosts,
@@ -75,6 +78,10 @@ def alike(name: str, server: str | None = None, client: str | None = None, **set
 
 
 names = pytest.mark.parametrize("name", list(third_parties()))
+modelled = pytest.mark.parametrize("name", [name for name in third_parties() if not speaks(name, "quic")])
+"""Those of protocols of which there is a model."""
+sealed = pytest.mark.parametrize("name", [name for name in third_parties() if speaks(name, "quic")])
+"""Those of QUIC."""
 libraries = pytest.mark.parametrize("name", [name for name in third_parties() if name != LINUX])
 
 
@@ -102,7 +109,9 @@ def test_nobody_but_the_list_and_its_adapter_names_it(name: str) -> None:
     root = Path(__file__).parents[2]
     package = root / "python/rexmit"
     # A file of tests may name the captures that the stack has recorded.
-    rust = [path for path in root.glob("crates/*/src/**/*.rs") if "tests" not in (path.stem, path.parent.name)]
+    rust = [
+        path for path in root.glob("crates/*/src/**/*.rs") if "tests" not in (path.stem, path.parent.name)
+    ]
     sources = [*package.rglob("*.py"), *package.rglob("*.pyi"), *rust]
     beside = (root / "python/rexmit/_studies", root / "crates/stacks")
     ours = [path for path in sources if not any(folder in path.parents for folder in beside)]
@@ -111,7 +120,7 @@ def test_nobody_but_the_list_and_its_adapter_names_it(name: str) -> None:
     assert named == []
 
 
-@names
+@modelled
 def test_the_model_and_another_s_code_in_one_run(name: str) -> None:
     stack = here(third_parties()[name])
     for server, client in ((None, name), (name, "model")):
@@ -128,7 +137,7 @@ def test_the_model_and_another_s_code_in_one_run(name: str) -> None:
         assert set(sent["host"]) == {"client" if server else "server"}
 
 
-@names
+@modelled
 def test_the_code_of_a_host_is_a_factor_and_the_backend_its_default(name: str) -> None:
     here(third_parties()[name])
     varied = alike(name, vary={"hosts.client.code": ["model", name]})
@@ -155,6 +164,11 @@ def test_a_run_in_which_nobody_says_why_it_sends_has_no_transmissions(name: str,
         with pytest.raises(UsageError, match="no stack that the hosts have says why it sends a packet"):
             both.run(tmp_path / "out", backend=backend, transmissions="all", progress=False)
         assert set(both.run(backend=backend, progress=False).trace(0)) == {"state", "verdicts", "messages"}
+
+
+@modelled
+def test_the_model_alone_says_why_it_sends_beside_another_s_code(name: str) -> None:
+    here(third_parties()[name])
     for server, client in (("model", None), (None, "model")):
         told = open_backend(f"stack:{name}", alike(name, server, client).spec).tables(0, ["transmissions"])
         assert set(told["transmissions"]["host"].to_pylist()) == {"server" if server else "client"}
@@ -169,22 +183,37 @@ def test_verdicts_and_states_say_of_its_packets_what_is_known(name: str) -> None
     down = verdicts.filter(pl.col("direction") == "down")["payload_bytes"].sum()
     up = verdicts.filter(pl.col("direction") == "up")["payload_bytes"].sum()
     assert down >= 200 * 2000
-    assert up == 0
-    assert (state["recv_queue"].null_count() == state.height) == (name not in TELLS_WHAT_WAITS)
+    # Acknowledgments of QUIC are sealed like data.
+    assert (up == 0) != speaks(name, "quic")
+    assert (state["recv_queue"].null_count() == state.height) == (name in SILENT_OF_WAITING)
     closed = state.filter(pl.col("state") == "CLOSED")
     assert closed.height > 0
     assert closed["rto_ns"].null_count() == closed.height
 
 
-@names
+@modelled
 def test_a_real_kernel_has_no_code_to_choose_but_linux(name: str) -> None:
     plan = _native.Plan(json.dumps(study(None, name).spec.base()), [], "[]", "kernel")
     assert plan.check(0, 1)[1] == ([] if name == LINUX else ["hosts.client.code"])
 
 
+@sealed
+def test_a_protocol_without_a_model_needs_code_and_no_kernel(name: str) -> None:
+    here(third_parties()[name])
+    both = alike(name).run(backend=f"stack:{name}", progress=False)
+    assert both.table().equals(study(name, name).run(progress=False).table())
+    assert both.study[name]
+    text = rf"hosts\.client\.stack: there is no model of QUIC: .* code .*\b{name}\b"
+    with pytest.raises(StudyError, match=text):
+        alike(name, server=name).run(progress=False)
+    plan = _native.Plan(json.dumps(study(name, name).spec.base()), [], "[]", "kernel")
+    with pytest.raises(ValueError, match=r"hosts\.server\.stack: no kernel speaks QUIC"):
+        plan.check(0, 1)
+
+
 @names
 def test_a_worker_says_what_it_lacks_for_a_host(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = study(None, name).spec
+    spec = (study(name, name) if speaks(name, "quic") else study(None, name)).spec
     work = {
         "study": on_worker.pack(spec),
         "name": spec.name,

@@ -8,6 +8,11 @@ pub(crate) const SIMPLE_PACKET: u32 = 3;
 pub(crate) const INTERFACE_STATISTICS: u32 = 5;
 pub(crate) const ENHANCED_PACKET: u32 = 6;
 
+pub(crate) const DECRYPTION_SECRETS: u32 = 0x0a;
+
+/// Of decryption secrets: lines of NSS's key log.
+pub(crate) const TLS_KEY_LOG: u32 = 0x544c_534b;
+
 pub(crate) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 pub(crate) const OPT_END: u16 = 0;

@@ -6,8 +6,9 @@ use rexmit_units::Instant;
 use rexmit_wire::Packet;
 
 use crate::block::{
-    BYTE_ORDER_MAGIC, ENHANCED_PACKET, EPB_FLAGS, IF_DESCRIPTION, IF_NAME, IF_TSRESOL, INTERFACE_DESCRIPTION,
-    OPT_COMMENT, OPT_END, SECTION_HEADER, SHB_APPLICATION, SHB_HARDWARE, SHB_OS,
+    BYTE_ORDER_MAGIC, DECRYPTION_SECRETS, ENHANCED_PACKET, EPB_FLAGS, IF_DESCRIPTION, IF_NAME, IF_TSRESOL,
+    INTERFACE_DESCRIPTION, OPT_COMMENT, OPT_END, SECTION_HEADER, SHB_APPLICATION, SHB_HARDWARE, SHB_OS,
+    TLS_KEY_LOG,
 };
 use crate::link::LinkType;
 use crate::record::Direction;
@@ -181,6 +182,18 @@ impl<W: Write> Writer<W> {
             }
             self.put_option(OPT_END, &[]);
         }
+        self.end()
+    }
+
+    /// Writes secrets of TLS, lines of NSS's key log, by which whoever reads the capture opens the packets that follow
+    /// (draft-ietf-opsawg-pcapng section 4.7).
+    ///
+    /// # Errors
+    /// Those of the inner writer.
+    pub fn write_secrets(&mut self, lines: &str) -> io::Result<()> {
+        self.begin(DECRYPTION_SECRETS);
+        self.put([TLS_KEY_LOG, lines.len() as u32]);
+        self.put_padded(lines.as_bytes());
         self.end()
     }
 

@@ -107,6 +107,11 @@ pub struct Totals {
 }
 
 impl Ends {
+    /// What they speak.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
     /// Opens the sockets of a scenario at its hosts and adds them to `poll`, numbered from [`FIRST_NUMBER`] on.
     ///
     /// # Errors
@@ -118,7 +123,7 @@ impl Ends {
         poll: &Poll,
         wanted: Wanted,
     ) -> Result<Self, SpecError> {
-        let protocol = Protocol::of(resolved);
+        let protocol = Protocol::of(resolved)?;
         let name = |host| &**resolved.network.host_name(host);
         let mut listening = HashSet::new();
         let mut ends = Self {

@@ -150,7 +150,7 @@ mod tests {
         let payload = Payload::Bytes(vec![7; 20].into());
         let tcp =
             TcpSegment { src_port: 80, dst_port: 5000, payload: payload.clone(), ..TcpSegment::default() };
-        let udp = UdpDatagram { src_port: 53, dst_port: 6000, payload: payload.clone() };
+        let udp = UdpDatagram::new(53, 6000, payload.clone());
         for (src, dst) in [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")] {
             for transport in [
                 Transport::Tcp(tcp.clone()),

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use rexmit_network::two_hosts::SERVER;
-use rexmit_scenario::{LinuxSpec, Resolved, StackProfile};
+use rexmit_scenario::{LinuxSpec, Resolved, SpecError, StackProfile};
 use rexmit_stack::SocketWish;
 use rexmit_traffic::Transfer;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -32,12 +32,16 @@ pub struct Wish<'a> {
 }
 
 impl Protocol {
-    /// That of both hosts' profiles.
-    pub fn of(resolved: &Resolved) -> Self {
-        match *resolved.stacks[SERVER] {
-            StackProfile::Tcp(_) => Self::Tcp,
+    /// That of the hosts' profiles.
+    ///
+    /// # Errors
+    /// A protocol that no kernel has.
+    pub fn of(resolved: &Resolved) -> Result<Self, SpecError> {
+        resolved.refuse_kernels()?;
+        Ok(match *resolved.stacks[SERVER] {
             StackProfile::Sctp(_) => Self::Sctp,
-        }
+            StackProfile::Tcp(_) | StackProfile::Quic(_) => Self::Tcp,
+        })
     }
 
     /// What a transfer wants.

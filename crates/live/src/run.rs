@@ -141,7 +141,7 @@ impl<'a> Lab<'a> {
             let name = resolved.network.host_name(first_host);
             streams.phase(&format!("hosts.{name}.tick"), round)
         });
-        let protocol = Protocol::of(resolved);
+        let protocol = Protocol::of(resolved)?;
         let first = if resolved.has_programs() { SERVER_FIRST } else { 0 };
         let pause = if stock.keeps() { PAUSE } else { SECOND } + Duration::from_nanos(first);
         let ticking = tick.is_some() && Ticks::are_needed(&resolved.scenario.path);
@@ -394,7 +394,7 @@ impl<'a> Lab<'a> {
         let counters = counters(&self.hosts)?.into_values().zip(self.counted.values());
         let counters = counters.map(|(now, before)| now.since(before)).collect();
         let totals = self.ends.totals();
-        let counted = match Protocol::of(self.resolved) {
+        let counted = match self.ends.protocol() {
             Protocol::Tcp => Counted::tcp(&counters, totals.data_segments),
             Protocol::Sctp => Counted::sctp(&counters, totals.retransmits),
         };

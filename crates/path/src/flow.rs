@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::borrow::Cow;
 
 use rexmit_wire::sctp::{self, Chunk};
-use rexmit_wire::{Flags, PROTOCOL_SCTP, Packet, SeqNumber, TcpSegment, Transport};
+use rexmit_wire::{Flags, PROTOCOL_SCTP, Packet, QuicKinds, SeqNumber, TcpSegment, Transport, UdpDatagram};
 
 use crate::carried::{Carried, FlowKey};
 
@@ -22,14 +22,14 @@ pub(crate) struct FlowView {
     pub position: u64,
     /// Source and destination port; 0 where the protocol has none.
     pub ports: (u16, u16),
-    /// What the TCP segment or SCTP packet is; `None` for other protocols.
+    /// What the TCP segment, the SCTP packet or the datagram of QUIC is; `None` for other protocols.
     pub segment: Option<SegmentView>,
 }
 
-/// One TCP segment, or one SCTP packet, as its flow sees it.
+/// One TCP segment, one SCTP packet, or one datagram of QUIC, as its flow sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentView {
-    /// Control bits, or what stands for them in SCTP: [`control`].
+    /// Control bits, or what stands for them in SCTP ([`control`]); of QUIC, ACK for an acknowledgment alone.
     pub flags: Flags,
     /// Offset of its first byte in the stream; of SCTP, of its lowest TSN from the association's first.
     pub offset: u64,
@@ -39,6 +39,8 @@ pub(crate) struct SegmentView {
     pub number: Option<u64>,
     /// True where some of its data has been sent before.
     pub repeats: bool,
+    /// The kinds of its packets, of QUIC.
+    pub quic: QuicKinds,
 }
 
 impl FlowView {
@@ -65,6 +67,8 @@ struct FlowState {
     highest: u64,
     /// Segments with new data so far.
     segments: u64,
+    /// It has begun as QUIC does.
+    is_quic: bool,
 }
 
 impl FlowTracker {
@@ -82,9 +86,10 @@ impl FlowTracker {
             index,
             position: flow.packets,
             ports: (key.3, key.4),
-            segment: match packet.tcp() {
-                Some(tcp) => Some(flow.observe(tcp)),
-                None => sctp_of(packet).map(|packet| flow.observe_sctp(&packet)),
+            segment: match &packet.transport {
+                Transport::Tcp(tcp) => Some(flow.observe(tcp)),
+                Transport::Udp(datagram) => flow.observe_quic(datagram),
+                _ => sctp_of(packet).map(|packet| flow.observe_sctp(&packet)),
             },
         }
     }
@@ -144,7 +149,32 @@ impl FlowState {
             self.segments
         });
         let len = end.saturating_sub(lowest) as u32;
-        SegmentView { flags: control(packet), offset: lowest.min(end), len, number, repeats }
+        let (flags, quic) = (control(packet), QuicKinds::default());
+        SegmentView { flags, offset: lowest.min(end), len, number, repeats, quic }
+    }
+
+    /// Where its data are in their streams is sealed; `offset` is 0, and `len` the datagram's where it carries any.
+    fn observe_quic(&mut self, datagram: &UdpDatagram) -> Option<SegmentView> {
+        let quic = QuicKinds::of(&datagram.payload.bytes());
+        // A short header alone shows no more than that the flow, which began with long ones, goes on.
+        self.is_quic |= quic.has_long() || datagram.sealed.is_some();
+        if !self.is_quic || quic.is_empty() {
+            return None;
+        }
+        let sealed = datagram.sealed.unwrap_or_default();
+        let number = sealed.new_data.then(|| {
+            self.segments += 1;
+            self.segments
+        });
+        let carries = sealed.new_data || sealed.repeats;
+        Some(SegmentView {
+            flags: if sealed.ack_only { Flags::ACK } else { Flags::default() },
+            offset: 0,
+            len: if carries { datagram.payload.len() } else { 0 },
+            number,
+            repeats: sealed.repeats,
+            quic,
+        })
     }
 
     fn observe(&mut self, tcp: &TcpSegment) -> SegmentView {
@@ -168,6 +198,6 @@ impl FlowState {
                 number = Some(self.segments);
             }
         }
-        SegmentView { flags: tcp.flags, offset, len, number, repeats }
+        SegmentView { flags: tcp.flags, offset, len, number, repeats, quic: QuicKinds::default() }
     }
 }

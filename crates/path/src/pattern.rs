@@ -97,7 +97,7 @@ pub enum Scope {
     Port(u16),
 }
 
-/// What a TCP segment is, or an SCTP packet.
+/// What a TCP segment is, or an SCTP packet, or a datagram of QUIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `syn`: SYN without ACK; INIT.
@@ -108,13 +108,22 @@ pub enum Kind {
     Fin,
     /// `rst`: RST; ABORT.
     Rst,
-    /// `pure-ack`: ACK without data, SYN, FIN or RST; a SACK without DATA.
+    /// `pure-ack`, or `ack-only`: ACK without data, SYN, FIN or RST; a SACK without DATA; an acknowledgment of QUIC and
+    /// nothing that asks for one.
     PureAck,
-    /// `data`: with data. Where `nth` counts them, only segments with new data count, so that the number
+    /// `data`, or `stream`: with data; of QUIC, with data of streams. Where `nth` counts them, only segments with new data count, so that the number
     /// follows the sequence numbers and a retransmission is never counted.
     Data,
     /// `retransmission`: with data of which some has been sent before.
     Retransmission,
+    /// `initial`: a datagram with an Initial packet of QUIC.
+    Initial,
+    /// `0-rtt`: one with a 0-RTT packet.
+    ZeroRtt,
+    /// `handshake`: one with a Handshake packet.
+    Handshake,
+    /// `1-rtt`: one with a 1-RTT packet.
+    OneRtt,
 }
 
 /// Data of a stream.
@@ -128,8 +137,28 @@ pub enum Data {
 
 impl Kind {
     /// All kinds, in the order of messages.
-    pub const ALL: [Self; 7] =
-        [Self::Syn, Self::SynAck, Self::Fin, Self::Rst, Self::PureAck, Self::Data, Self::Retransmission];
+    pub const ALL: [Self; 11] = [
+        Self::Syn,
+        Self::SynAck,
+        Self::Fin,
+        Self::Rst,
+        Self::PureAck,
+        Self::Data,
+        Self::Retransmission,
+        Self::Initial,
+        Self::ZeroRtt,
+        Self::Handshake,
+        Self::OneRtt,
+    ];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "ack-only" => Some(Self::PureAck),
+            "stream" => Some(Self::Data),
+            _ => Self::ALL.into_iter().find(|kind| kind.name() == name),
+        }
+    }
 
     /// As written in a study.
     pub const fn name(self) -> &'static str {
@@ -141,6 +170,10 @@ impl Kind {
             Self::PureAck => "pure-ack",
             Self::Data => "data",
             Self::Retransmission => "retransmission",
+            Self::Initial => "initial",
+            Self::ZeroRtt => "0-rtt",
+            Self::Handshake => "handshake",
+            Self::OneRtt => "1-rtt",
         }
     }
 }

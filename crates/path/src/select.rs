@@ -1,7 +1,7 @@
 //! A pattern at work: does it name this packet?
 
 use rexmit_units::Instant;
-use rexmit_wire::Flags;
+use rexmit_wire::{Flags, QuicKinds};
 
 use crate::flow::{FlowView, SegmentView};
 use crate::pattern::{Data, Kind, Pattern, Positions, Rule, Scope, Times, in_period, time_in_period};
@@ -219,5 +219,9 @@ fn is(kind: Kind, segment: &SegmentView) -> bool {
         }
         Kind::Data => segment.len > 0,
         Kind::Retransmission => segment.repeats,
+        Kind::Initial => segment.quic.has(QuicKinds::INITIAL),
+        Kind::ZeroRtt => segment.quic.has(QuicKinds::ZERO_RTT),
+        Kind::Handshake => segment.quic.has(QuicKinds::HANDSHAKE),
+        Kind::OneRtt => segment.quic.has(QuicKinds::ONE_RTT),
     }
 }

@@ -6,6 +6,8 @@ use rexmit_sim::{Resolved, Sampling, SpecError, builtin_profiles, resolve_profil
 use rexmit_units::{Duration, Rate};
 use serde_json::Value;
 
+use crate::stacks::stacks_of;
+
 /// Version of the native code.
 #[pyfunction]
 pub fn version() -> &'static str {
@@ -30,6 +32,12 @@ pub fn sctp_profile_schema() -> String {
     rexmit_sim::sctp_profile_schema().to_string()
 }
 
+/// The JSON Schema of a QUIC profile that inherits nothing, without its key `protocol`.
+#[pyfunction]
+pub fn quic_profile_schema() -> String {
+    rexmit_sim::quic_profile_schema().to_string()
+}
+
 /// Name and one-line description of each profile that comes with rexmit.
 #[pyfunction]
 pub fn profiles() -> Vec<(&'static str, String)> {
@@ -43,10 +51,12 @@ pub fn profile(name: &str) -> PyResult<String> {
     Ok(profile.to_value().to_string())
 }
 
-/// A scenario with every default filled in, as JSON.
+/// A scenario with every default filled in, as JSON, for hosts that choose from the stacks of this backend.
 #[pyfunction]
-pub fn resolve(scenario_json: &str) -> PyResult<String> {
-    Ok(Resolved::from_value(parse(scenario_json)?).map_err(value_error)?.to_value().to_string())
+#[pyo3(signature = (scenario_json, backend="model"))]
+pub fn resolve(scenario_json: &str, backend: &str) -> PyResult<String> {
+    let resolved = Resolved::with_stacks(parse(scenario_json)?, stacks_of(backend)?).map_err(value_error)?;
+    Ok(resolved.to_value().to_string())
 }
 
 /// A rate such as `40 kbit/s` in bit/s.

@@ -115,6 +115,7 @@ impl Resolved {
         let profile_of_its_crate: &dyn Any = match &**profile {
             StackProfile::Tcp(profile) => profile,
             StackProfile::Sctp(profile) => profile,
+            StackProfile::Quic(profile) => profile,
         };
         HostSettings {
             name: self.scenario.hosts.name(host),

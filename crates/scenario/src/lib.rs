@@ -67,7 +67,9 @@ pub use retransmissions::RetransmissionRow;
 pub use rexmit_network::two_hosts;
 pub use row::{Dropped, LinkCounts, Row, StateRow, VerdictRow};
 pub use sampling::{Sampling, StateLog};
-pub use scenario::{Resolved, Scenario, profile_schema, read_path, schema, sctp_profile_schema};
+pub use scenario::{
+    Resolved, Scenario, profile_schema, quic_profile_schema, read_path, schema, sctp_profile_schema,
+};
 pub use settings::set;
 pub use streams::Streams;
 pub use timers::Timers;

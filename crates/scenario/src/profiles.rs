@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use rexmit_stack::quic::QuicProfile;
 use rexmit_stack::unknown_name;
 use rexmit_units::Duration;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,8 @@ pub enum StackProfile {
     Tcp(Arc<rexmit_tcp::Profile>),
     /// SCTP: a profile with `protocol = "sctp"`.
     Sctp(Arc<rexmit_sctp::Profile>),
+    /// QUIC: a profile with `protocol = "quic"`. It has no model.
+    Quic(Arc<QuicProfile>),
 }
 
 impl StackProfile {
@@ -34,14 +37,16 @@ impl StackProfile {
         match self {
             Self::Tcp(profile) => &profile.summary,
             Self::Sctp(profile) => &profile.summary,
+            Self::Quic(profile) => &profile.summary,
         }
     }
 
-    /// `tcp` or `sctp`.
+    /// `tcp`, `sctp` or `quic`.
     pub fn protocol(&self) -> &'static str {
         match self {
             Self::Tcp(_) => "tcp",
             Self::Sctp(_) => "sctp",
+            Self::Quic(_) => "quic",
         }
     }
 
@@ -50,19 +55,20 @@ impl StackProfile {
         match self {
             Self::Tcp(profile) => profile.clock.period(),
             Self::Sctp(profile) => profile.clock.period(),
+            // What it has of a clock is its code's.
+            Self::Quic(_) => Duration::from_nanos(1),
         }
     }
 
     /// The whole profile as a table of a scenario.
     pub fn to_value(&self) -> Value {
-        match self {
-            Self::Tcp(profile) => serde_json::to_value(&**profile).unwrap_or_default(),
-            Self::Sctp(profile) => {
-                let mut table = serde_json::to_value(&**profile).unwrap_or_default();
-                table["protocol"] = self.protocol().into();
-                table
-            }
-        }
+        let mut table = match self {
+            Self::Tcp(profile) => return serde_json::to_value(&**profile).unwrap_or_default(),
+            Self::Sctp(profile) => serde_json::to_value(&**profile).unwrap_or_default(),
+            Self::Quic(profile) => serde_json::to_value(&**profile).unwrap_or_default(),
+        };
+        table["protocol"] = self.protocol().into();
+        table
     }
 }
 
@@ -109,7 +115,15 @@ fn finish(mut table: Value) -> Result<StackProfile, SpecError> {
             profile.check().map_err(wrong)?;
             Ok(StackProfile::Sctp(Arc::new(profile)))
         }
-        _ => Err(SpecError::new("protocol", "no protocol of a profile; allowed: \"tcp\" or \"sctp\"")),
+        Some("quic") => {
+            let profile: QuicProfile = whole(table)?;
+            profile.check().map_err(wrong)?;
+            Ok(StackProfile::Quic(Arc::new(profile)))
+        }
+        _ => {
+            let allowed = "no protocol of a profile; allowed: \"tcp\", \"sctp\" or \"quic\"";
+            Err(SpecError::new("protocol", allowed))
+        }
     }
 }
 

@@ -180,12 +180,21 @@ impl Resolved {
         if scenario.limit.is_zero() {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
         }
-        if self.is_tcp() {
-            for (i, transfer) in scenario.transfers.iter().enumerate() {
-                if let Some(key) = transfer.of_messages().next() {
-                    let text = "TCP is a stream of bytes; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
-                    return Err(SpecError::new(format!("transfers.{i}.{key}"), text));
-                }
+        for (i, transfer) in scenario.transfers.iter().enumerate() {
+            let mut keys = transfer.of_messages();
+            let (key, text) = match self.protocol() {
+                "tcp" => (
+                    keys.next(),
+                    "TCP is a stream of bytes; of SCTP only, such as hosts.*.stack = \"rfc9260\"",
+                ),
+                "quic" => (
+                    keys.find(|key| *key != "streams"),
+                    "QUIC's streams are in order and reliable; of SCTP only, such as hosts.*.stack = \"rfc9260\"",
+                ),
+                _ => continue,
+            };
+            if let Some(key) = key {
+                return Err(SpecError::new(format!("transfers.{i}.{key}"), text));
             }
         }
         if scenario.sctp_threshold == Some(0) {
@@ -297,8 +306,8 @@ impl Resolved {
                 }
             };
         };
-        if self.is_tcp() {
-            let text = "TCP has one path; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
+        if self.protocol() != "sctp" {
+            let text = "TCP and QUIC have one path; of SCTP only, such as hosts.*.stack = \"rfc9260\"";
             return Err(SpecError::new("alternate", text));
         }
         let mut all = HOSTS.map(|host| self.address(host)).to_vec();
@@ -312,14 +321,19 @@ impl Resolved {
         check_path(path, "alternate", Some(mtu))
     }
 
-    /// The protocol that the hosts speak: `tcp` or `sctp`.
+    /// The protocol that the hosts speak: `tcp`, `sctp` or `quic`.
     pub fn protocol(&self) -> &'static str {
         self.stacks.values().next().map_or("tcp", |stack| stack.protocol())
     }
 
-    /// The protocol is TCP.
-    pub(crate) fn is_tcp(&self) -> bool {
-        self.stacks.values().next().is_none_or(|stack| matches!(**stack, StackProfile::Tcp(_)))
+    /// The protocol is QUIC.
+    pub fn is_quic(&self) -> bool {
+        self.protocol() == "quic"
+    }
+
+    /// The protocol is SCTP.
+    pub(crate) fn is_sctp(&self) -> bool {
+        self.protocol() == "sctp"
     }
 
     /// Address of a host.
@@ -490,6 +504,11 @@ pub fn schema() -> Value {
 /// The JSON Schema of an SCTP profile that inherits nothing, without its key `protocol`.
 pub fn sctp_profile_schema() -> Value {
     serde_json::to_value(schemars::schema_for!(rexmit_sctp::Profile)).unwrap_or_default()
+}
+
+/// The JSON Schema of a QUIC profile that inherits nothing, without its key `protocol`.
+pub fn quic_profile_schema() -> Value {
+    serde_json::to_value(schemars::schema_for!(rexmit_stack::quic::QuicProfile)).unwrap_or_default()
 }
 
 /// The JSON Schema of a TCP profile that inherits nothing.

@@ -15,7 +15,7 @@ impl Resolved {
     /// Code that is not there on this machine, or that cannot run the scenario at all.
     pub fn unsupported_in_virtual_time(&self) -> Result<Vec<String>, SpecError> {
         self.refuse_programs()?;
-        let sctp = !self.is_tcp();
+        let sctp = self.is_sctp();
         let of = |(id, name, host): (HostId, &str, &HostSpec)| {
             let keys: Vec<String> = if self.codes[id].about().is_linux {
                 host.linux.of_another_protocol(sctp).collect()
@@ -47,7 +47,7 @@ impl Resolved {
         let wishes =
             self.transfers.iter().enumerate().filter_map(|(i, one)| one.wish().map(|wish| (i, wish)));
         wishes.flat_map(|(i, wish)| {
-            wish.beyond_linux(!self.is_tcp()).into_iter().map(move |key| format!("transfers.{i}.{key}"))
+            wish.beyond_linux(self.is_sctp()).into_iter().map(move |key| format!("transfers.{i}.{key}"))
         })
     }
 
@@ -79,9 +79,21 @@ impl Resolved {
         self.paths().filter(of_netem).map(|(name, _)| format!("{name}.emulator")).collect()
     }
 
+    /// Refuses a protocol that no kernel has.
+    ///
+    /// # Errors
+    /// QUIC, and what runs it.
+    pub fn refuse_kernels(&self) -> Result<(), SpecError> {
+        let Some((_, name, _)) = self.scenario.hosts.written().next().filter(|_| self.is_quic()) else {
+            return Ok(());
+        };
+        let text = "no kernel speaks QUIC: give the hosts the code of one that does (`rexmit doctor` names them) and take backend model, or run a program";
+        Err(SpecError::new(format!("hosts.{name}.stack"), text))
+    }
+
     /// What a real kernel cannot have of what the scenario says, by their keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
-        let sctp = !self.is_tcp();
+        let sctp = self.is_sctp();
         let of = |(id, name, host): (HostId, &str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
             unsupported.extend(host.linux.of_another_protocol(sctp).map(|key| format!("linux.{key}")));

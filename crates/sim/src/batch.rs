@@ -242,7 +242,10 @@ impl Plan {
             let resolved = self.resolve(self.scenario(n)?)?;
             let mut unsupported = match on {
                 Target::Virtual => resolved.unsupported_in_virtual_time()?,
-                Target::Kernel => resolved.unsupported_by_kernel(),
+                Target::Kernel => {
+                    resolved.refuse_kernels()?;
+                    resolved.unsupported_by_kernel()
+                }
             };
             if on == Target::Virtual {
                 // Where its code is a factor, a host has in other runs what it lacks in this one.

@@ -37,6 +37,14 @@ impl CaptureFile {
         self.0.write_directed(time, packet, direction, comment)
     }
 
+    /// As [`Writer::write_secrets`].
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write_secrets(&mut self, lines: &str) -> io::Result<()> {
+        self.0.write_secrets(lines)
+    }
+
     /// Writes what is buffered and gives the file its name.
     ///
     /// # Errors

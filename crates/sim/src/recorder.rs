@@ -86,6 +86,14 @@ impl Recorder {
         self.note(written);
     }
 
+    /// Secrets of an end's encryption, which both hosts' captures need.
+    pub fn secrets(&mut self, hosts: [HostId; 2], lines: &str) {
+        for host in hosts {
+            let written = self.captures[host].as_mut().map(|tape| tape.secrets(lines));
+            self.note(written);
+        }
+    }
+
     /// A link's verdict on an earlier packet of `host`, undecided until now.
     pub fn settled(&mut self, host: HostId, link: LinkId, verdict: &Verdict) {
         let written = self.captures[host].as_mut().map(|tape| tape.settled(link, verdict));

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use rexmit_network::{ByHost, HostId, Network};
+use rexmit_network::{ByHost, ConnectionId, HostId, Network};
 use rexmit_scenario::{ConnectionPlan, Resolved, SpecError, Streams};
+use rexmit_stack::quic::StreamPlaces;
 use rexmit_stack::{EndSettings, Role, RunSettings, SettingError};
 use rexmit_stacks::AnyRun;
 use rexmit_units::Duration;
@@ -19,6 +20,8 @@ pub(crate) struct Stacks {
     network: Arc<Network>,
     /// Ends of one connection run different code.
     mixed: bool,
+    /// The places of the connection of which one end has been made.
+    made: Option<(ConnectionId, Arc<StreamPlaces>)>,
 }
 
 /// Where a host's stack is.
@@ -39,7 +42,7 @@ impl Stacks {
         let mut hosts: Vec<HostId> = network.hosts().collect();
         hosts.sort_by_key(name);
         let seats = network.by_host(|_| Seat::default());
-        let mut stacks = Self { runs: Vec::with_capacity(1), seats, network, mixed: false };
+        let mut stacks = Self { runs: Vec::with_capacity(1), seats, network, mixed: false, made: None };
         let settings: Vec<_> = hosts.iter().map(|host| resolved.host_settings(*host)).collect();
         let mut rest = &settings[..];
         for together in hosts.chunk_by(|one, two| name(one) == name(two)) {
@@ -80,6 +83,21 @@ impl Stacks {
         caches
     }
 
+    /// Where the bytes of the streams of a QUIC connection belong, for both its ends, which are made one after the other.
+    fn places(&mut self, resolved: &Resolved, plan: &ConnectionPlan) -> Option<Arc<StreamPlaces>> {
+        if !resolved.is_quic() || resolved.transfers[plan.transfer].streams() == 1 {
+            return None;
+        }
+        match self.made.take().filter(|(id, _)| *id == plan.id) {
+            Some((_, places)) => Some(places),
+            None => {
+                let places = Arc::<StreamPlaces>::default();
+                self.made = Some((plan.id, Arc::clone(&places)));
+                Some(places)
+            }
+        }
+    }
+
     /// The end of a connection at `host`, whose ticks have this phase.
     #[inline]
     pub fn end(
@@ -98,6 +116,7 @@ impl Stacks {
             streams: resolved.transfers[plan.transfer].streams(),
             phase,
             marks_places: self.mixed,
+            places: self.places(resolved, plan),
             wish: resolved.transfers[plan.transfer].wish().cloned(),
         };
         let seat = self.seats[host];

@@ -65,6 +65,14 @@ impl Tape {
         self.write(time, packet, None)
     }
 
+    /// Secrets by which packets to come can be read. They stand before those that wait, too.
+    pub fn secrets(&mut self, lines: &str) -> io::Result<()> {
+        match &mut self.capture {
+            Capture::File(file) => file.write_secrets(lines),
+            Capture::Bytes(writer) => writer.write_secrets(lines),
+        }
+    }
+
     /// The verdict on an earlier packet of this link is final now.
     pub fn settled(&mut self, link: LinkId, verdict: &Verdict) -> io::Result<()> {
         let is_it = |record: &Record| {

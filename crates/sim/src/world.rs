@@ -309,6 +309,9 @@ impl World {
             let end = &self.ends[at];
             let written = end.app.progress().bytes_written;
             recorder.state(self.ends.id(at), now, written, &end.connection);
+            if let Some(lines) = self.ends[at].connection.take_secrets() {
+                recorder.secrets([at, at.peer()].map(|end| self.ends.host(end)), &lines);
+            }
         }
         self.transmit(at);
         self.reschedule(at);

@@ -22,6 +22,12 @@ pub trait StackEnd: Endpoint + Socket + Debug {
         None
     }
 
+    /// The secrets of its encryption that are new since the last call, in the lines of NSS's key log, by which a capture can
+    /// be read.
+    fn take_secrets(&mut self) -> Option<String> {
+        None
+    }
+
     /// Lends the end a queue for what it sends, so that thousands of ends share one; called again when it has been polled,
     /// to take the queue back with the packets in it.
     ///

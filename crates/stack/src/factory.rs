@@ -20,6 +20,7 @@ use rexmit_units::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::quic::StreamPlaces;
 use crate::{MODEL, SettingError, SocketWish, StackEnd};
 
 /// A stream of random numbers, the same in every process; draw from it by [`crate::RngCore`].
@@ -253,6 +254,14 @@ pub struct EndSettings {
     /// belong, for stacks that may deliver out of order: in SCTP, the payload protocol identifier of a message is the lowest
     /// 32 bits of its place.
     pub marks_places: bool,
+    /// Of a QUIC with several streams: where their bytes belong, known to both ends.
+    pub places: Option<Arc<StreamPlaces>>,
     /// What its application asks of the socket, where it asks for something that the host does not have already.
     pub wish: Option<Arc<SocketWish>>,
+}
+
+/// A stream of random numbers from a number that another stream has given: that of one of its ends, say.
+pub fn seeded(number: u64) -> RandomStream {
+    use rand_xoshiro::rand_core::SeedableRng;
+    RandomStream::seed_from_u64(number)
 }

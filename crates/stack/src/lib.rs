@@ -11,7 +11,8 @@
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
 //! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
-//! [`Clock`] (a kernel's tick); what adapters of foreign code share, [`TcpPackets`] and [`SctpPackets`].
+//! [`Clock`] (a kernel's tick); what adapters of foreign code share, [`TcpPackets`], [`SctpPackets`] and
+//! [`quic`].
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -19,6 +20,7 @@ use rexmit_wire::Packet;
 mod clock;
 mod end;
 mod factory;
+pub mod quic;
 pub mod rate;
 mod registry;
 mod sctp_packets;
@@ -32,7 +34,7 @@ pub use clock::{Clock, TimerRule};
 pub use end::StackEnd;
 pub use factory::{
     About, Determinism, EndSettings, HostSettings, HostTable, RandomStream, Role, RunSettings, StackFactory,
-    StackRun, phase,
+    StackRun, phase, seeded,
 };
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};

@@ -53,12 +53,28 @@ impl Registry {
         let mut of_name = self.entries.iter().filter(|entry| entry.about().name == name).peekable();
         let Some(first) = of_name.peek().copied() else { return Err(self.unknown(name)) };
         of_name.find(|entry| entry.about().protocols.contains(&protocol)).copied().ok_or_else(|| {
+            let upper = protocol.to_uppercase();
+            let others: Vec<&str> = self.names().filter(|other| self.speaks(other, protocol)).collect();
+            if name == MODEL && !others.is_empty() {
+                let text = format!(
+                    "there is no model of {upper}: give the host the code of one that speaks it: {}",
+                    others.join(", ")
+                );
+                return SettingError::new("", text);
+            }
             let speaks = first.about().protocols.join(" and ").to_uppercase();
             let text = format!(
-                "the stack {name} speaks {speaks}, and this profile is of {}: give the hosts one of {speaks}",
-                protocol.to_uppercase()
+                "the stack {name} speaks {speaks}, and this profile is of {upper}: give the hosts one of {speaks}"
             );
             SettingError::new("", text)
+        })
+    }
+
+    /// A stack of this name speaks this protocol.
+    fn speaks(&self, name: &str, protocol: &str) -> bool {
+        self.entries.iter().any(|entry| {
+            let about = entry.about();
+            about.name == name && about.protocols.contains(&protocol)
         })
     }
 

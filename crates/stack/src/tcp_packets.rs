@@ -35,7 +35,7 @@ pub enum TcpCarries {
     },
     /// Data or a FIN for the first time.
     New,
-    /// Data or a FIN of which all has been sent before.
+    /// Data or a FIN of which some has been sent before: a segment that is cut anew may have new data behind it.
     Again,
     /// Neither.
     Ack,
@@ -71,21 +71,23 @@ impl TcpPackets {
         if end.diff(segment.seq) == 0 {
             return TcpCarries::Ack;
         }
+        let repeats = segment.seq.diff(highest) < 0;
         if end.diff(highest) > 0 {
             self.highest = Some(end);
             self.sent += end.diff(highest) as u64;
-            self.counters.data_segments += u64::from(len > 0);
-            return TcpCarries::New;
         }
-        self.counters.retransmits += u64::from(len > 0);
-        TcpCarries::Again
+        if repeats {
+            self.counters.retransmits += u64::from(len > 0);
+            return TcpCarries::Again;
+        }
+        self.counters.data_segments += u64::from(len > 0);
+        TcpCarries::New
     }
 
     fn name_the_bytes(&self, segment: &mut TcpSegment) {
         let (Some(highest), Payload::Bytes(bytes)) = (self.highest, &segment.payload) else { return };
         let offset = self.sent.wrapping_add_signed(segment.seq.diff(highest).into());
-        let named = Payload::Stream { offset: offset % 10, len: bytes.len() as u32 };
-        if *named.bytes() == **bytes {
+        if Payload::wrong_bytes(offset, bytes) == 0 {
             segment.payload = Payload::Stream { offset, len: bytes.len() as u32 };
         }
     }
@@ -175,5 +177,33 @@ mod tests {
         assert!(received.has(at(0), at(7)) && !received.has(at(0), at(8)));
         received.take(at(5), 9);
         assert!(received.has(at(0), at(25)));
+    }
+
+    #[test]
+    fn a_segment_that_begins_with_old_data_is_sent_again_whatever_is_behind_them() {
+        let mut packets = TcpPackets::default();
+        let mut leave = |flags, seq: u32, len: u32| {
+            let segment = TcpSegment {
+                flags,
+                seq: SeqNumber(seq),
+                payload: Payload::Stream { offset: 0, len },
+                ..TcpSegment::default()
+            };
+            let mut packet = Packet {
+                src: [10, 0, 0, 1].into(),
+                dst: [10, 0, 0, 2].into(),
+                ip: rexmit_wire::IpFields::default(),
+                transport: Transport::Tcp(segment),
+                damaged: false,
+            };
+            packets.leaves(&mut packet)
+        };
+        assert_eq!(leave(Flags::SYN, 99, 0), TcpCarries::Syn { answer: false, backoff: 0 });
+        assert_eq!(leave(Flags::ACK, 100, 50), TcpCarries::New);
+        assert_eq!(leave(Flags::ACK, 100, 120), TcpCarries::Again);
+        assert_eq!(leave(Flags::ACK, 220, 10), TcpCarries::New);
+        assert_eq!(leave(Flags::ACK, 100, 120), TcpCarries::Again);
+        assert_eq!(leave(Flags::ACK, 230, 0), TcpCarries::Ack);
+        assert_eq!((packets.counters.data_segments, packets.counters.retransmits), (2, 2));
     }
 }

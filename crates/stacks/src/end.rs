@@ -104,6 +104,15 @@ impl AnyEnd {
         }
     }
 
+    /// The secrets of its encryption that are new.
+    #[inline]
+    pub fn take_secrets(&mut self) -> Option<String> {
+        match self {
+            Self::Tcp(_) | Self::Sctp(_) => None,
+            Self::Other(end) => end.take_secrets(),
+        }
+    }
+
     /// It keeps messages apart.
     #[inline]
     pub fn is_of_messages(&self) -> bool {

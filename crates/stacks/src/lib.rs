@@ -23,6 +23,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_linux::LinuxStack,
     &rexmit_smoltcp::SmoltcpStack,
     &rexmit_lwip::LwipStack,
+    &rexmit_quinn::QuinnStack,
 ];
 
 /// The same as a registry, of which a host that chooses none gets the models.

@@ -54,7 +54,7 @@ pub struct TransferSpec {
     /// pause of a burst is what is left of `every` beside the others. Absent: to the nanosecond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep: Option<SleepSpec>,
-    /// Outgoing streams that messages take in turn, of SCTP. Absent: 1.
+    /// Outgoing streams that messages take in turn, of SCTP and QUIC. Absent: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u16>,
     /// Messages are delivered without order, of SCTP. Absent: in order within their stream.

@@ -19,6 +19,7 @@ pub mod limits;
 mod options;
 mod packet;
 mod parse;
+mod quic;
 pub mod sctp;
 mod seq;
 mod tcp;
@@ -30,6 +31,7 @@ pub use ip::{Fragment, IpPacket, TcpView, UdpView};
 pub use options::TcpOptions;
 pub use packet::{IpFields, Packet, Payload, Transport, UdpDatagram};
 pub use parse::{Checksum, ParseError, Snapped};
+pub use quic::{QuicContent, QuicKinds, quic_number};
 pub use seq::SeqNumber;
 pub use tcp::{Flags, SackBlocks, TcpSegment, Timestamps};
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::header::be16;
-use crate::{PROTOCOL_SCTP, TcpSegment, sctp};
+use crate::{PROTOCOL_SCTP, QuicContent, TcpSegment, sctp};
 
 /// Data carried by a packet.
 ///
@@ -56,6 +56,30 @@ impl Payload {
         b'0' + (offset % 10) as u8
     }
 
+    /// Writes what a stream has from `offset` on.
+    pub fn fill(offset: u64, into: &mut [u8]) {
+        let mut rest = into;
+        for piece in stream_pieces(offset, rest.len()) {
+            let (head, tail) = rest.split_at_mut(piece.len());
+            head.copy_from_slice(piece);
+            rest = tail;
+        }
+    }
+
+    /// How many of these bytes are not those that a stream has from `offset` on.
+    pub fn wrong_bytes(offset: u64, bytes: &[u8]) -> u64 {
+        let mut rest = bytes;
+        let mut wrong = 0;
+        for piece in stream_pieces(offset, bytes.len()) {
+            let (head, tail) = rest.split_at(piece.len());
+            if head != piece {
+                wrong += head.iter().zip(piece).filter(|(got, expected)| got != expected).count() as u64;
+            }
+            rest = tail;
+        }
+        wrong
+    }
+
     /// The bytes themselves; a stream's are made.
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match self {
@@ -73,14 +97,7 @@ impl Payload {
         match self {
             Self::Bytes(b) => out.extend_from_slice(b),
             Self::Stream { offset, len } => {
-                let mut left = *len as usize;
-                let mut start = (offset % 10) as usize;
-                while left > 0 {
-                    let n = left.min(DIGITS.len() - start);
-                    out.extend_from_slice(&DIGITS[start..start + n]);
-                    left -= n;
-                    start = 0;
-                }
+                stream_pieces(*offset, *len as usize).for_each(|piece| out.extend_from_slice(piece));
             }
         }
     }
@@ -98,6 +115,17 @@ impl Payload {
             Self::Bytes(b) => Self::Bytes(b[from as usize..(from + len) as usize].into()),
         }
     }
+}
+
+/// What a stream has from `offset` on, `len` bytes in pieces.
+fn stream_pieces(offset: u64, len: usize) -> impl Iterator<Item = &'static [u8]> {
+    let (mut start, mut left) = ((offset % 10) as usize, len);
+    std::iter::from_fn(move || {
+        let n = left.min(DIGITS.len() - start);
+        let piece = &DIGITS[start..start + n];
+        (start, left) = (0, left - n);
+        (n > 0).then_some(piece)
+    })
 }
 
 /// What a stream holds, from an offset that is a multiple of ten.
@@ -137,6 +165,15 @@ pub struct UdpDatagram {
     pub dst_port: u16,
     /// The data.
     pub payload: Payload,
+    /// Of QUIC, what whoever sealed it says of its content; a capture does not show it.
+    pub sealed: Option<QuicContent>,
+}
+
+impl UdpDatagram {
+    /// A datagram between these ports.
+    pub fn new(src_port: u16, dst_port: u16, payload: Payload) -> Self {
+        Self { src_port, dst_port, payload, sealed: None }
+    }
 }
 
 /// What an IP packet carries.

@@ -146,6 +146,7 @@ fn udp(ip: &IpPacket<'_>) -> Result<Snapped, ParseError> {
         src_port: header.src_port(),
         dst_port: header.dst_port(),
         payload: payload(header.payload()),
+        sealed: None,
     };
     Ok(with(ip, Transport::Udp(datagram), view.payload_len, view.checksum))
 }

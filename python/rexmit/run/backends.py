@@ -203,9 +203,10 @@ class ModelBackend:
     def resolved(self) -> dict[str, Any]:
         """The scenario of run 0 with every default filled in."""
         try:
-            scenario: dict[str, Any] = json.loads(_native.resolve(to_json(self._spec.scenario_of(0))))
+            text = _native.resolve(to_json(self._spec.scenario_of(0)), self.name)
         except ValueError as error:
             raise self._wrong(error) from None
+        scenario: dict[str, Any] = json.loads(text)
         for host in scenario["hosts"].values():
             # The whole profile takes the place of its name, so that the resolved study stands alone.
             if "profile" in host:

@@ -23,13 +23,14 @@ PREFIX = "stack:"
 class Stack:
     """A stack: its name in scenarios, what it is, and what tells one build of it from another.
 
-    `missing` says what this machine lacks for it, and what to do; `transmissions`, that this table has its
-    packets.
+    `protocols` are those that it speaks, as profiles name them; `missing` says what this machine lacks for
+    it, and what to do; `transmissions`, that this table has its packets.
     """
 
     name: str
     summary: str
     version: str
+    protocols: tuple[str, ...]
     missing: str | None
     transmissions: bool
 
@@ -58,6 +59,7 @@ def third_parties() -> dict[str, Stack]:
             name=entry["name"],
             summary=entry["summary"],
             version=entry["version"],
+            protocols=tuple(entry["protocols"]),
             missing=entry["missing"],
             transmissions=entry["transmissions"],
         )

@@ -329,9 +329,7 @@ impl Socket for SmolEnd {
         while left > 0 && socket.can_send() {
             let piece = socket.send(|room| {
                 let piece = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                for (byte, offset) in room[..piece].iter_mut().zip(at..) {
-                    *byte = Payload::stream_byte(offset);
-                }
+                Payload::fill(at, &mut room[..piece]);
                 (piece, piece)
             });
             let piece = piece.unwrap_or(0) as u64;
@@ -352,8 +350,7 @@ impl Socket for SmolEnd {
         while left > 0 && socket.can_recv() {
             let piece = socket.recv(|data| {
                 let piece = data.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                let right = |(byte, offset): &(&mut u8, u64)| **byte != Payload::stream_byte(*offset);
-                wrong += data[..piece].iter_mut().zip(at..).filter(right).count() as u64;
+                wrong += Payload::wrong_bytes(at, &data[..piece]);
                 (piece, piece)
             });
             let piece = piece.unwrap_or(0) as u64;

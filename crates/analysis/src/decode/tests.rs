@@ -159,7 +159,7 @@ fn padding_of_ethernet_is_no_data() {
 
 #[test]
 fn what_is_not_judged_is_counted_by_its_reason() {
-    let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: Payload::EMPTY };
+    let datagram = UdpDatagram::new(1, 2, Payload::EMPTY);
     let udp = ip(false, WireTransport::Udp(datagram)).emit();
     let icmp = ip(false, WireTransport::Other { protocol: 1, payload: Payload::EMPTY }).emit();
     let mut arp = vec![0; 14];
@@ -224,7 +224,7 @@ const SCTP: [u8; 16] = [0x13, 0x89, 0x9c, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0xc1, 0,
 fn sctp_packets_lie_in_the_batch_one_after_another() {
     let sctp =
         ip(false, WireTransport::Other { protocol: 132, payload: Payload::Bytes(SCTP.as_slice().into()) });
-    let inner = UdpDatagram { src_port: 9_899, dst_port: 1, payload: Payload::Bytes(SCTP.as_slice().into()) };
+    let inner = UdpDatagram::new(9_899, 1, Payload::Bytes(SCTP.as_slice().into()));
     let in_udp = ip(true, WireTransport::Udp(inner)).emit();
     let mut cut = record(LinkType::RAW, sctp.emit()[..32].to_vec());
     cut.original_len = 36;
@@ -251,8 +251,7 @@ fn sctp_packets_lie_in_the_batch_one_after_another() {
 
 #[test]
 fn what_else_uses_the_port_of_sctp_in_udp_is_no_sctp() {
-    let inner =
-        |bytes: &[u8]| UdpDatagram { src_port: 9_899, dst_port: 1, payload: Payload::Bytes(bytes.into()) };
+    let inner = |bytes: &[u8]| UdpDatagram::new(9_899, 1, Payload::Bytes(bytes.into()));
     let records = [&SCTP[..11], &SCTP[..12], b"GET / HTTP/1"]
         .map(|bytes| record(LinkType::RAW, ip(false, WireTransport::Udp(inner(bytes))).emit()));
     let (decoder, batch) = decode(&records);

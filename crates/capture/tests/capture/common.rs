@@ -58,11 +58,8 @@ pub fn connection(ipv6: bool) -> Vec<Event> {
         events.push(Event { time: Instant::from_nanos(i as u64 * 10_000_001), packet, comment });
     }
     let mut datagram = events[0].packet.clone();
-    datagram.transport = Transport::Udp(UdpDatagram {
-        src_port: 7_000,
-        dst_port: 7_001,
-        payload: Payload::Bytes(b"odd".as_slice().into()),
-    });
+    datagram.transport =
+        Transport::Udp(UdpDatagram::new(7_000, 7_001, Payload::Bytes(b"odd".as_slice().into())));
     events.push(Event { time: Instant::from_nanos(200_000_000), packet: datagram, comment: None });
     events
 }

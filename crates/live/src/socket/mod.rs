@@ -298,10 +298,6 @@ impl Common {
 
     /// Counts the bytes that are not the stream's at `offset`.
     fn check(&mut self, offset: u64, bytes: &[u8]) {
-        if bytes != stream_bytes(offset, bytes.len()) {
-            let wrong =
-                bytes.iter().zip(offset..).filter(|&(&byte, offset)| byte != Payload::stream_byte(offset));
-            self.misplaced += wrong.count() as u64;
-        }
+        self.misplaced += Payload::wrong_bytes(offset, bytes);
     }
 }

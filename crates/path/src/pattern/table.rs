@@ -31,8 +31,9 @@ macro_rules! pattern_table {
             switches: Option<$crate::pattern::Scalar>,
             /// With `switches`: 0 (default) if the effect is off at first, 1 if it is on.
             start: Option<u8>,
-            /// What the packet is: `syn`, `syn-ack`, `fin`, `rst`, `pure-ack`, `data` or `retransmission`.
-            /// Counted in each flow on its own.
+            /// What the packet is: `syn`, `syn-ack`, `fin`, `rst`, `pure-ack` (or `ack-only`), `data` (or `stream`),
+            /// `retransmission`; of QUIC, by its headers, `initial`, `0-rtt`, `handshake`, `1-rtt`, and the last three of
+            /// the first by what the code that seals it says. Counted in each flow on its own.
             r#match: Option<String>,
             /// With `match`: which of those, `3` or `"1,3-5"`; all if absent. For `data`, only segments with new
             /// data are counted.
@@ -279,8 +280,7 @@ impl FromStr for Kind {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let names: Vec<&str> = Self::ALL.iter().map(|k| k.name()).collect();
-        let found = Self::ALL.into_iter().find(|k| k.name() == text);
-        found.ok_or_else(|| format!("match = {text:?}: allowed: {}", names.join(", ")))
+        Self::named(text).ok_or_else(|| format!("match = {text:?}: allowed: {}", names.join(", ")))
     }
 }
 

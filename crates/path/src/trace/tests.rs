@@ -9,6 +9,7 @@ fn survey(text: &str) -> Result<TraceFile, String> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of what is written and what is told")]
 fn each_wrong_line_is_named_with_what_to_write() {
     let cases = [
         (

@@ -11,6 +11,7 @@ mod link;
 mod netem;
 mod patterns;
 mod properties;
+mod quic;
 mod sctp;
 mod served;
 mod shapers;

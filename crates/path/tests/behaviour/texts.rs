@@ -239,7 +239,10 @@ fn refusals_are_one_clear_line() {
         ("drop = { time = \"1-2 s\" }", "is not a duration"),
         ("drop = { time = \"1 s-2 s\", flow = true }", "flow goes with"),
         ("drop = { switches = \"1 s\", start = 2 }", "allowed: 0 (off at first) or 1 (on)"),
-        ("drop = { match = \"synack\" }", "allowed: syn, syn-ack, fin, rst, pure-ack, data, retransmission"),
+        (
+            "drop = { match = \"synack\" }",
+            "allowed: syn, syn-ack, fin, rst, pure-ack, data, retransmission, initial, 0-rtt, handshake, 1-rtt",
+        ),
         ("drop = { retransmission = {} }", "exactly one of offset and segment"),
         ("drop = { retransmission = { segment = 0 } }", "the first segment is 1"),
         ("drop = { position = 1, flow = 70000 }", "a port from 1 to 65535"),

@@ -145,8 +145,7 @@ impl Inbound {
     fn place(&mut self, mark: u32, bytes: &[u8]) -> u64 {
         let away = i64::from(mark.wrapping_sub(self.furthest as u32) as i32);
         let place = self.furthest.saturating_add_signed(away);
-        let wrong = (place..).zip(bytes).filter(|(at, byte)| Payload::stream_byte(*at) != **byte);
-        self.misplaced += wrong.count() as u64;
+        self.misplaced += Payload::wrong_bytes(place, bytes);
         self.furthest = self.furthest.max(place + bytes.len() as u64);
         place
     }

@@ -7,7 +7,7 @@ use rexmit_wire::{IpFields, Payload, Transport, UdpDatagram};
 use super::*;
 
 fn packet() -> Packet {
-    let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: Payload::EMPTY };
+    let datagram = UdpDatagram::new(1, 2, Payload::EMPTY);
     Packet {
         src: IpAddr::from([10, 0, 0, 1]),
         dst: IpAddr::from([10, 0, 0, 2]),

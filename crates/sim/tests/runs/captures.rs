@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{hurtig, run_with};
-use rexmit_sim::{RunOptions, builtin_profiles};
+use crate::common::{hurtig, modelled_profiles, run_with};
+use rexmit_sim::RunOptions;
 use serde_json::{Value, json};
 
 /// tshark's answer, or `None` where it is not installed and need not be.
@@ -45,7 +45,7 @@ const WRONG: &str = "_ws.malformed || tcp.checksum.status == \"Bad\" || ip.check
 
 #[test]
 fn every_profile_writes_captures_without_a_wrong_packet() {
-    for (profile, _) in builtin_profiles() {
+    for profile in modelled_profiles() {
         let mut scenario = hurtig("1 Mbit/s", "20 ms", 9);
         for host in ["server", "client"] {
             scenario["hosts"][host]["stack"] = json!(profile);

@@ -116,7 +116,7 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
     );
     let mut two = scenario("rfc", json!({}), thin(1));
     two["alternate"] = json!({ "delay": "1 ms" });
-    assert!(refused(two).starts_with("alternate: TCP has one path"));
+    assert!(refused(two).starts_with("alternate: TCP and QUIC have one path"));
     let mut stray = scenario("rfc9260", json!({}), thin(1));
     stray["hosts"]["server"]["alternate_address"] = json!("10.1.1.1");
     assert!(refused(stray).starts_with("hosts.server.alternate_address: there is no path to it"));

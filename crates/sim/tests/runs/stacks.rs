@@ -22,7 +22,28 @@ fn third_parties() -> Vec<&'static dyn StackFactory> {
 }
 
 fn profile(protocol: &str) -> &'static str {
-    if protocol == "sctp" { "rfc9260" } else { "rfc" }
+    match protocol {
+        "sctp" => "rfc9260",
+        "quic" => "rfc9000",
+        _ => "rfc",
+    }
+}
+
+/// The stacks of protocols that a model speaks as well.
+fn modelled() -> Vec<&'static dyn StackFactory> {
+    third_parties().into_iter().filter(|entry| !entry.about().protocols.contains(&"quic")).collect()
+}
+
+/// Those that hang in closing once enough is lost, by a defect of their own that the docs of their adapter tell.
+const HANG_IN_CLOSING: [&str; 1] = ["smoltcp"];
+
+/// A stack against itself, and against the model where there is one of its protocol.
+fn pairs(name: &'static str, protocol: &str) -> Vec<[&'static str; 2]> {
+    let mut pairs = vec![[name, name]];
+    if protocol != "quic" {
+        pairs.extend([["model", name], [name, "model"]]);
+    }
+    pairs
 }
 
 fn scenario(protocol: &str, codes: [&str; 2], path: Value, transfer: Value) -> Value {
@@ -58,8 +79,11 @@ fn the_same_scenarios_against_itself_and_against_the_model() {
     for entry in third_parties() {
         let name = entry.about().name;
         for protocol in entry.about().protocols {
-            for codes in [[name, name], ["model", name], [name, "model"]] {
-                for transfer in transfers(protocol) {
+            for codes in pairs(name, protocol) {
+                for mut transfer in transfers(protocol) {
+                    if HANG_IN_CLOSING.contains(&name) {
+                        transfer["close"] = json!(false);
+                    }
                     let told = format!("{codes:?} {transfer}");
                     let value = scenario(protocol, codes, path.clone(), transfer);
                     let run = || run_with(value.clone(), &options);
@@ -81,9 +105,9 @@ fn the_same_scenarios_against_itself_and_against_the_model() {
 fn verdicts_know_the_connections_and_the_data_of_all_packets() {
     let path = json!({ "rate": "10 Mbit/s", "delay": "20 ms" });
     let transfer = |from: &str, to: &str| json!({ "from": from, "to": to, "writes": "40 x 1400 bytes" });
-    for entry in third_parties() {
+    for entry in modelled() {
         let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
-        for codes in [[name, name], ["model", name], [name, "model"]] {
+        for codes in pairs(name, protocol) {
             let mut value = scenario(protocol, codes, path.clone(), transfer("server", "client"));
             value["transfers"] = json!([transfer("server", "client"), transfer("client", "server")]);
             let outcome = run_with(value, &RunOptions { verdicts: true, ..RunOptions::default() });
@@ -127,7 +151,7 @@ fn a_lost_message_without_order_holds_up_no_other() {
 /// The model's packets to another's code have their rows: what was sent again, and whether that was needed.
 #[test]
 fn the_model_s_packets_are_followed_to_another_s_code() {
-    for entry in third_parties() {
+    for entry in modelled() {
         let name = entry.about().name;
         for protocol in entry.about().protocols {
             let transfer =
@@ -149,7 +173,7 @@ fn the_model_s_packets_are_followed_to_another_s_code() {
 /// Which host has which code is a factor like any other, and a plan knows which stacks its runs need.
 #[test]
 fn the_code_of_a_host_is_a_factor() {
-    for entry in third_parties() {
+    for entry in modelled() {
         let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
         let transfer = json!({ "from": "server", "to": "client", "writes": "20 x 1000 bytes" });
         let mut base = scenario(protocol, ["model", "model"], json!({ "delay": "10 ms" }), transfer);
@@ -174,7 +198,7 @@ fn the_code_of_a_host_is_a_factor() {
 #[test]
 fn settings_of_code_that_no_run_has_are_told() {
     let writes = json!({ "from": "server", "to": "client", "writes": "10 bytes" });
-    for entry in third_parties().into_iter().filter(|entry| entry.about().settings.is_some()) {
+    for entry in modelled().into_iter().filter(|entry| entry.about().settings.is_some()) {
         let (name, protocol) = (entry.about().name, entry.about().protocols[0]);
         let schema = entry.about().settings.expect("it has settings")();
         let of_bool = |(_, value): &(&String, &Value)| value["type"].to_string().contains("boolean");

@@ -1,8 +1,8 @@
 //! The log of transmissions: why each packet left, and what had become of what it repeats.
 
-use crate::common::{hurtig, run_with};
+use crate::common::{hurtig, modelled_profiles, run_with};
 use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER, UP};
-use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, builtin_profiles, resolve_profile};
+use rexmit_sim::{Earlier, Outcome, RunOptions, TransmissionRow, resolve_profile};
 use rexmit_stack::Reason;
 use rexmit_wire::Flags;
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn a_probe_that_a_closed_window_refused_was_not_taken() {
 
 #[test]
 fn the_log_agrees_with_the_path_s_and_the_counters_in_every_profile() {
-    for (profile, _) in builtin_profiles() {
+    for profile in modelled_profiles() {
         if resolve_profile(&json!(profile)).unwrap().protocol() == "sctp" {
             continue; // Below: its rows are chunks.
         }

@@ -34,7 +34,7 @@ fn datagram(word: u16, damaged: bool) -> Packet {
         src: [10, 0, 0, 1].into(),
         dst: [10, 0, 0, 2].into(),
         ip: IpFields::default(),
-        transport: Transport::Udp(UdpDatagram { src_port: 7, dst_port: 9, payload }),
+        transport: Transport::Udp(UdpDatagram::new(7, 9, payload)),
         damaged,
     }
 }

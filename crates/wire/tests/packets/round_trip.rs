@@ -146,6 +146,14 @@ proptest! {
         for (i, byte) in bytes.iter().enumerate() {
             prop_assert_eq!(*byte, Payload::stream_byte(offset + i as u64));
         }
+        let mut filled = vec![0; bytes.len()];
+        Payload::fill(offset, &mut filled);
+        prop_assert_eq!(&filled[..], &bytes[..]);
+        prop_assert_eq!(Payload::wrong_bytes(offset, &filled), 0);
+        if let Some(byte) = filled.get_mut(from as usize % (len.max(1) as usize)) {
+            *byte = b'x';
+            prop_assert_eq!(Payload::wrong_bytes(offset, &filled), 1);
+        }
         let first = from.min(len) as usize;
         let last = from.saturating_add(n).min(len) as usize;
         let copied = Payload::Bytes(bytes.as_ref().into());
@@ -305,7 +313,7 @@ fn what_is_no_packet_says_why() {
 
 #[test]
 fn a_datagram_longer_than_its_packet_cannot_be() {
-    let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: Payload::Stream { offset: 0, len: 4 } };
+    let datagram = UdpDatagram::new(1, 2, Payload::Stream { offset: 0, len: 4 });
     let packet = Packet { transport: Transport::Udp(datagram), ..packet(segment()) };
     let mut bytes = packet.emit();
     bytes[25] += 1;

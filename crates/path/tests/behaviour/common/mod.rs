@@ -42,7 +42,7 @@ pub fn udp(ip_len: u32, ident: u16) -> Packet {
         src: [10, 0, 0, 1].into(),
         dst: [10, 0, 0, 2].into(),
         ip: IpFields { ident, ..IpFields::default() },
-        transport: Transport::Udp(UdpDatagram { src_port: 4000, dst_port: 5000, payload }),
+        transport: Transport::Udp(UdpDatagram::new(4000, 5000, payload)),
         damaged: false,
     }
 }

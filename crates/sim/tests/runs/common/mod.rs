@@ -1,6 +1,6 @@
 //! Scenarios that several tests share.
 
-use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, run};
+use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, builtin_profiles, resolve_profile, run};
 use serde_json::{Value, json};
 
 /// The scenario of hurtig-2006's short flows.
@@ -13,6 +13,12 @@ pub fn hurtig(rate: &str, delay: &str, position: u64) -> Value {
         },
         "transfers": [{ "from": "server", "to": "client", "writes": "5000 bytes, 8 x 2500 bytes" }],
     })
+}
+
+/// The names of the profiles that a model behaves by; of QUIC there is none.
+pub fn modelled_profiles() -> impl Iterator<Item = &'static str> {
+    let names = builtin_profiles().into_iter().map(|(name, _)| name);
+    names.filter(|name| resolve_profile(&json!(name)).is_ok_and(|profile| profile.protocol() != "quic"))
 }
 
 /// Runs once with everything written down.

@@ -72,11 +72,8 @@ pub fn segment() -> impl Strategy<Value = TcpSegment> {
 }
 
 fn datagram() -> impl Strategy<Value = UdpDatagram> {
-    (any::<(u16, u16)>(), payload()).prop_map(|((src_port, dst_port), payload)| UdpDatagram {
-        src_port,
-        dst_port,
-        payload,
-    })
+    (any::<(u16, u16)>(), payload())
+        .prop_map(|((src_port, dst_port), payload)| UdpDatagram::new(src_port, dst_port, payload))
 }
 
 /// Bytes or part of a stream; none at all is always [`Payload::EMPTY`].

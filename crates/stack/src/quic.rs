@@ -1,0 +1,11 @@
+//! What adapters of foreign QUIC share: the profile, the application's bytes on streams, and what packets show.
+
+mod frames;
+mod packets;
+mod profile;
+mod streams;
+
+pub use frames::{Frame, Frames};
+pub use packets::{QuicCarries, QuicPackets, Space};
+pub use profile::{QuicCongestion, QuicProfile, QuicRecovery, QuicWindows};
+pub use streams::{StreamPlaces, StreamReader, StreamWriter};

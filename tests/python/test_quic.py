@@ -1,0 +1,200 @@
+"""QUIC in virtual time: third parties' code, sealed packets, streams, and what is seen of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import rexmit
+from rexmit.errors import StudyError
+from rexmit.run.stacks import lacking, third_parties
+
+STACKS = [name for name, stack in third_parties().items() if "quic" in stack.protocols]
+
+stacks = pytest.mark.parametrize("code", STACKS)
+
+
+@pytest.fixture(autouse=True)
+def _is_here(request: pytest.FixtureRequest) -> None:
+    """Skips the tests of code that is not there and need not be."""
+    code = request.node.callspec.params["code"] if hasattr(request.node, "callspec") else STACKS[0]
+    if (lacks := lacking(third_parties()[code])) is not None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", lacks
+        pytest.skip(lacks)
+
+
+def study(
+    code: str,
+    *,
+    transfer: dict[str, Any] | None = None,
+    path: dict[str, Any] | None = None,
+    host: dict[str, Any] | None = None,
+    **rest: Any,
+) -> rexmit.Study:
+    """20 kB from the server over 10 Mbit/s and 100 ms there and back."""
+    given = {"from": "server", "to": "client", "writes": "20 x 1000 bytes", **(transfer or {})}
+    return rexmit.Study.from_dict(
+        {
+            "title": "quic",
+            "scenario": {
+                "hosts": {
+                    name: {"stack": "rfc9000", "code": code, **(host or {})} for name in ("server", "client")
+                },
+                "path": {"rate": "10 Mbit/s", "delay": "50 ms", **(path or {})},
+                "transfers": [given],
+                **rest.pop("scenario", {}),
+            },
+            **rest,
+        }
+    )
+
+
+def shown(capture: Path, *fields: str, where: str = "quic") -> list[list[str]]:
+    """The fields of a capture's packets, as tshark shows them."""
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", "no tshark"
+        pytest.skip("no tshark on this machine")
+    asked = [part for field in fields for part in ("-e", field)]
+    command = [tshark, "-r", str(capture), "-Y", where, "-T", "fields", *asked]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@stacks
+def test_each_of_the_first_packets_lost_in_turn_is_repaired(code: str) -> None:
+    varied = study(code, vary={"path.down.drop": [[n] for n in range(1, 31)]})
+    rows = varied.run(progress=False).table().sort("run")
+    assert rows["completed"].all()
+    assert rows["bytes"].to_list() == [20_000] * 30
+    lost = rows.filter(pl.col("drops_down_pattern") > 0)
+    assert lost.height >= 20
+    clean = study(code).run(progress=False).table()["time_ns"][0]
+    # What was lost of the handshake waits for a probe, and nothing arrives before it would without a loss.
+    assert lost["time_ns"].max() > clean + 500_000_000
+    again = varied.run(progress=False, jobs=1).table().sort("run")
+    assert rows.equals(again)
+
+
+@stacks
+def test_captures_are_decrypted_by_the_secrets_in_them(code: str, tmp_path: Path) -> None:
+    study(code, path={"down": {"drop": 12}}).run(tmp_path / "out", capture="all", progress=False)
+    for host in ("server", "client"):
+        capture = tmp_path / "out/captures" / f"run-00000000-{host}.pcapng"
+        frames = shown(capture, "ip.src", "quic.frame_type")
+        assert frames
+        # Stream frames have types 8 to 15.
+        streams = [
+            src for src, kinds in frames if any(8 <= int(kind) <= 15 for kind in kinds.split(",") if kind)
+        ]
+        assert streams.count("10.0.2.1") >= 16
+        assert shown(capture, "tls.handshake.type")
+        assert not shown(capture, "frame.number", where="quic.decryption_failed")
+
+
+@stacks
+def test_streams_do_not_wait_for_one_another(code: str) -> None:
+    """A loss delays the messages of its own stream alone (RFC 9000 section 2.2)."""
+    late = {}
+    for streams in (1, 20):
+        transfer = {"writes": "60 x 1000 bytes", "pause": "5 ms", "streams": streams}
+        spec = study(
+            code,
+            transfer=transfer,
+            path={"down": {"drop": {"match": "stream", "nth": 20}}},
+            scenario={"messages": True},
+        )
+        results = spec.run(progress=False)
+        assert results.table()["completed"].all()
+        messages = results.trace(0)["messages"]
+        assert messages.height == 60
+        waited = (messages["delivered_ns"] - messages["written_ns"]).to_numpy()
+        late[streams] = int((waited > 120_000_000).sum())
+    assert late[1] > 3 * late[20] > 0
+
+
+@stacks
+@pytest.mark.parametrize(
+    ("kind", "host", "at_least"),
+    [
+        ("initial", "up", 1),
+        ("handshake", "down", 1),
+        ("1-rtt", "down", 15),
+        ("stream", "down", 15),
+        ("ack-only", "up", 3),
+    ],
+)
+def test_patterns_name_packets_by_what_they_are(code: str, kind: str, host: str, at_least: int) -> None:
+    results = study(code, path={host: {"hold": {"match": kind, "by": "1 ms"}}}).run(progress=False)
+    assert results.table()["completed"].all()
+    verdicts = results.trace(0)["verdicts"].filter(pl.col("direction") == host)
+    held = verdicts.filter(pl.col("verdict").str.contains("held|later|delayed|hold"))
+    assert at_least <= held.height
+    if kind == "ack-only":
+        assert held["payload_bytes"].max() < 100
+    if kind == "stream":
+        assert held["payload_bytes"].min() > 50
+
+
+@stacks
+def test_a_state_is_told_of_the_stack_s_own_numbers(code: str) -> None:
+    results = study(code, transfer={"writes": "100 x 10000 bytes"})
+    state = results.run(progress=False).trace(0)["state"].filter(pl.col("host") == "server")
+    assert state["cwnd"].max() > state["cwnd"].drop_nulls().min() > 0
+    srtt = state["srtt_ns"].drop_nulls()
+    assert srtt.len() > 0
+    assert srtt.min() >= 100_000_000
+    assert state["send_queue"].max() > 100_000
+    assert state.sort("time_ns")["send_queue"][-1] == 0
+
+
+@stacks
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"transfer": {"unordered": True}}, r"transfers\.0\.unordered: QUIC's streams are in order"),
+        ({"host": {"mtu": 1000}}, r"hosts\.server\.mtu: QUIC takes 1248 bytes and more"),
+        (
+            {"host": {"stack": {"inherits": "rfc9000", "recovery": {"packet_threshold": 1}}}},
+            r"hosts\.server\.stack\.recovery\.packet_threshold: at least 3",
+        ),
+        (
+            {"host": {"stack": {"inherits": "rfc9000", "rtt": {}}}},
+            r"hosts\.server\.stack\.rtt: unknown key `rtt`",
+        ),
+        ({"path": {"down": {"drop": {"match": "inital"}}}}, r"path\.down\.drop.*allowed: .*initial, 0-rtt"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(code: str, change: dict[str, Any], text: str) -> None:
+    with pytest.raises(StudyError, match=text) as refused:
+        study(code, **change).run(progress=False)
+    assert "\n" not in str(refused.value)
+
+
+@stacks
+def test_a_client_that_knows_the_server_sends_at_once(code: str) -> None:
+    """0-RTT (RFC 9001 section 4.6): the second connection's first datagrams carry data."""
+    first = {"from": "client", "to": "server", "writes": "1 x 500 bytes", "opened_by": "client"}
+    second = {**first, "start": "2 s"}
+    times = {}
+    for early in (False, True):
+        path = {"up": {"hold": {"match": "0-rtt", "by": "1 us"}}}
+        spec = study(
+            code,
+            host={code: {"zero_rtt": early}},
+            scenario={"transfers": [first, second], "messages": True},
+            path=path,
+        )
+        results = spec.run(progress=False)
+        assert results.table()["completed"].all()
+        trace = results.trace(0)
+        held = trace["verdicts"].filter(pl.col("verdict").str.contains("held"))
+        assert (held.height > 0) == early
+        times[early] = trace["messages"].filter(pl.col("connection") == 1)["delivered_ns"][0]
+    # A round trip earlier.
+    assert 95_000_000 < times[False] - times[True] < 115_000_000
