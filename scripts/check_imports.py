@@ -88,7 +88,13 @@ LAYERS: list[set[str]] = [
     {"cli"},
 ]
 # Parts beside the layers, and what of the package each may use.
-ALONE: dict[str, set[str]] = {"models": {"errors"}, "_agent": set(), "_cage": set(), "_leash": set()}
+ALONE: dict[str, set[str]] = {
+    "models": {"errors"},
+    "_agent": set(),
+    "_cage": set(),
+    "_leash": set(),
+    "stack": set(),
+}
 USE_MODELS = {"analyse", "plot", "report", "api", "cli"}
 
 

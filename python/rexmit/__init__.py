@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rexmit._native import version as _version
 
 if TYPE_CHECKING:
-    from rexmit import analyse, models, plot
+    from rexmit import analyse, models, plot, stack
     from rexmit.api import (
         Study,
         analyze,
@@ -70,6 +70,7 @@ __all__ = [
     "read_capture",
     "run_one",
     "schema",
+    "stack",
     "study_schema",
     "tcp_friendly",
     "tcp_friendly_runs",
@@ -104,7 +105,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analyse", "models", "plot"):
+    if name in ("analyse", "models", "plot", "stack"):
         return import_module(f"rexmit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -87,7 +87,8 @@ libraries = pytest.mark.parametrize("name", [name for name in third_parties() if
 
 def test_every_entry_is_a_backend_a_key_of_the_record_and_a_table_of_the_schema() -> None:
     entries = json.loads(_native.stacks())
-    assert {entry["name"] for entry in entries} == {"model", *third_parties()}
+    # Programs are the users' own, and none of them is a backend.
+    assert {entry["name"] for entry in entries} == {"model", "program", *third_parties()}
     assert {tuple(entry["protocols"]) for entry in entries if entry["name"] == "model"} == {
         ("tcp",),
         ("sctp",),
@@ -95,10 +96,12 @@ def test_every_entry_is_a_backend_a_key_of_the_record_and_a_table_of_the_schema(
     assert list(BACKENDS) == ["model", *(f"stack:{name}" for name in third_parties()), "uml", "kernel"]
     assert [name for name in BACKENDS if is_virtual(name)] == list(BACKENDS)[:-2]
     host = json.loads(_native.schema())["$defs"]["HostSpec"]["properties"]
-    assert host["code"]["enum"] == ["model", *third_parties()]
+    assert host["code"]["enum"] == ["model", *third_parties(), "program"]
     for entry in entries:
         # The table of Linux is that of real kernels, and not its entry's.
-        assert (entry["name"] in host) == (entry["settings"] is not None or entry["is_linux"])
+        # That of a program is its command on a real kernel; where it is the stack, its settings stand there.
+        own = entry["settings"] is not None or entry["is_linux"] or entry["name"] == "program"
+        assert (entry["name"] in host) == own
         assert entry["determinism"] in ("bytes", "sizes-and-times", "none")
     # A version stands beside the other keys of study.json, so no stack may have the name of one.
     assert all(STUDY_KEYS[name][0] == "string" for name in third_parties())

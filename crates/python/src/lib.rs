@@ -24,6 +24,8 @@ mod watch;
 /// The module `rexmit._native`.
 #[pymodule]
 mod _native {
+    use super::{Bound, PyModule, PyResult};
+
     #[pymodule_export]
     use super::analysis::{Analysis, analysis_limits};
     #[pymodule_export]
@@ -47,11 +49,18 @@ mod _native {
         resolve, schema, sctp_profile_schema, version,
     };
     #[pymodule_export]
-    use super::stacks::{provide_kernel, stacks};
+    use super::stacks::{provide_kernel, stack_programs, stacks};
     #[pymodule_export]
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{comment_says_dropped, table_descriptions};
     #[pymodule_export]
     use super::traces::{TraceConverter, trace_about, trace_bins};
+
+    /// Stacks of hosts may be programs, which this process starts.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        rexmit_sim::allow_programs();
+        Ok(())
+    }
 }

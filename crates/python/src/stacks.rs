@@ -2,10 +2,10 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rexmit_sim::{Kernel, Registry, registry};
+use rexmit_sim::{Kernel, Registry, Resolved, ask_about_program, registry};
 use serde_json::{Value, json};
 
-use crate::scenarios::value_error;
+use crate::scenarios::{parse, value_error};
 
 /// What begins the name of a backend by which hosts that choose no stack get the one that follows.
 const STACK: &str = "stack:";
@@ -33,6 +33,25 @@ pub fn stacks() -> PyResult<String> {
 #[pyfunction]
 pub fn provide_kernel(name: &str, version: &str, command: Vec<String>, environment: Vec<(String, String)>) {
     rexmit_sim::provide_kernel(name, Kernel { version: version.into(), command, environment });
+}
+
+/// The programs that hosts of a scenario have for their stacks, as JSON: a list of tables with `host`, and `name` and
+/// `version` as the program says them, or `failure`, why it does not. Each is started for it.
+#[pyfunction]
+pub fn stack_programs(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+    let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
+    let mut told = Vec::new();
+    for (host, name, _) in resolved.scenario.hosts.written() {
+        if resolved.codes[host].about().name != "program" {
+            continue;
+        }
+        let asked = py.detach(|| ask_about_program(&resolved.host_settings(host)));
+        told.push(match asked.map_err(|error| value_error(error.into()))? {
+            Ok(about) => json!({ "host": name, "name": about.name, "version": about.version }),
+            Err(failure) => json!({ "host": name, "failure": failure }),
+        });
+    }
+    serde_json::to_string(&told).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The stacks from which hosts choose on this backend.

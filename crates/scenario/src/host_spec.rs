@@ -19,7 +19,8 @@ pub struct HostSpec {
     /// Its TCP or SCTP: the name of a profile (`"freebsd-6.0"`, `"lksctp-2.6.15"`), a file (`"./mine.toml"`), or a table
     /// that inherits and changes single values (`{ inherits = "freebsd-6.0", recovery.dupack_threshold = 2 }`). Both
     /// hosts have the same protocol. `"linux:6.12"` is the kernel itself: the profile `linux-6.1`, the code `linux`, and
-    /// `linux.version` 6.12; `"linux:"` the kernel of `--kernel`.
+    /// `linux.version` 6.12; `"linux:"` the kernel of `--kernel`. `{ program = "./mine --fast" }` is a program of yours, in
+    /// virtual time: the code `program`.
     #[schemars(schema_with = "stack_schema")]
     pub stack: Value,
     /// Whose protocol code it runs in virtual time: `"model"`, rexmit's own, which behaves as the profile `stack` says; or a

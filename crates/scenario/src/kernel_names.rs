@@ -32,7 +32,7 @@ pub(crate) fn name_kernels(scenario: &mut Value) -> Result<(), SpecError> {
 }
 
 /// Sets a key that is not there, and refuses one that says otherwise.
-fn set(table: &mut Value, key: &str, value: &str) -> Result<(), SpecError> {
+pub(crate) fn set(table: &mut Value, key: &str, value: &str) -> Result<(), SpecError> {
     match table.get(key).filter(|known| !known.is_null()) {
         Some(known) if known != value => {
             Err(SpecError::new(key, format!("{known} contradicts `stack`, which says {value:?}")))

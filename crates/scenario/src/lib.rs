@@ -34,6 +34,7 @@ mod row;
 mod sampling;
 mod scenario;
 mod settings;
+mod stack_programs;
 mod streams;
 pub mod tables;
 mod tables_of_flows;

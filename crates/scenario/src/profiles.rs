@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::SpecError;
 use crate::error::read;
 use crate::inputs::{MOST_PROFILE_BYTES, read_text};
+use crate::stack_programs::profile_of;
 
 /// Name and text of every file in the folder `profiles`, found by `build.rs`.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
@@ -90,7 +91,7 @@ pub fn builtin_profiles() -> Vec<(&'static str, String)> {
 }
 
 /// The profile that `stack` names: a name, the path of a TOML file, or a table that inherits from one and
-/// changes single values.
+/// changes single values. What a table says of a program that is the stack is left out.
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, a key or a value that does not fit.
@@ -98,7 +99,8 @@ pub fn resolve_profile(stack: &Value) -> Result<StackProfile, SpecError> {
     if let Some(profile) = stack.as_str().and_then(builtin) {
         return Ok(profile.clone());
     }
-    finish(tables(stack, 0)?)
+    let own = profile_of(stack);
+    finish(tables(own.as_ref().unwrap_or(stack), 0)?)
 }
 
 fn finish(mut table: Value) -> Result<StackProfile, SpecError> {

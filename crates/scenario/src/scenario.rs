@@ -24,6 +24,7 @@ use crate::links::{LinkForm, Links};
 use crate::measure::MeasureSpec;
 use crate::profiles::{StackProfile, resolve_profile};
 use crate::programs::{Program, ProgramsSpec, name_all_stacks, name_stacks, say_what_is_needed};
+use crate::stack_programs::{add_program, name_stack_programs};
 use crate::tables_of_flows::read_table;
 use crate::traces::open_trace;
 
@@ -144,6 +145,7 @@ impl Resolved {
         let mut value = value;
         name_stacks(&mut value);
         name_kernels(&mut value)?;
+        name_stack_programs(&mut value)?;
         let names: Vec<String> =
             value["hosts"].as_object().map(|hosts| hosts.keys().cloned().collect()).unwrap_or_default();
         let mut scenario: Scenario = read(value).map_err(|e| e.beside_hosts(&names))?;
@@ -373,8 +375,10 @@ impl Resolved {
             spec.access = spec.access.take().map(|access| Box::new(access.with_defaults()));
         }
         let mut value = serde_json::to_value(&scenario).unwrap_or_default();
-        for (host, (name, _)) in firsts.iter().zip(scenario.hosts.written_mut()) {
-            value["hosts"][name]["profile"] = self.stacks[*host].to_value();
+        for (host, (name, spec)) in firsts.iter().zip(scenario.hosts.written_mut()) {
+            let mut profile = self.stacks[*host].to_value();
+            add_program(&mut profile, &spec.stack);
+            value["hosts"][name]["profile"] = profile;
         }
         for link in self.links.iter().flat_map(|links| &links.between) {
             value["links"][&link.name] = link.to_value();

@@ -43,7 +43,10 @@ pub use options::RunOptions;
 pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use rexmit_stack::{Registry, StackFactory};
-pub use rexmit_stacks::{Kernel, OwnCongestion, OwnParts, provide_kernel, registry};
+pub use rexmit_stacks::{
+    AboutProgram, Kernel, OwnCongestion, OwnParts, allow_programs, ask_about_program, provide_kernel,
+    registry,
+};
 pub use run::{run, run_observed};
 pub use sequence::Sequence;
 pub use stop::Stop;

@@ -14,6 +14,7 @@ mod own;
 pub use end::{AnyEnd, AnyRun};
 pub use own::{OwnCongestion, OwnParts};
 pub use rexmit_linux::{Kernel, provide as provide_kernel};
+pub use rexmit_program::{About as AboutProgram, allow as allow_programs, ask_about as ask_about_program};
 
 /// Every stack that is built in.
 pub static STACKS: &[&dyn StackFactory] = &[
@@ -24,6 +25,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_smoltcp::SmoltcpStack,
     &rexmit_lwip::LwipStack,
     &rexmit_quinn::QuinnStack,
+    &rexmit_program::ProgramStack,
 ];
 
 /// The same as a registry, of which a host that chooses none gets the models.

@@ -13,6 +13,8 @@ import pyarrow as pa
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.details import details_of, nest
+from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
+from rexmit.run.stack_programs import PROGRAM, told_by_programs
 from rexmit.run.stacks import LINUX, MODEL, PREFIX, Stack, third_parties
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
@@ -137,7 +139,8 @@ class ModelBackend:
     def _sends_silently(self) -> bool:
         """Whether no stack that a host has in some run says why it sends a packet."""
         known, names = third_parties(), self._plan.stacks()
-        return bool(names) and not any(name not in known or known[name].transmissions for name in names)
+        silent = [name == PROGRAM or (name in known and not known[name].transmissions) for name in names]
+        return bool(names) and all(silent)
 
     def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
@@ -217,7 +220,17 @@ class ModelBackend:
         """The versions of third parties' stacks that hosts have, beside that of the package."""
         known = third_parties()
         versions = {name: known[name].version for name in self._plan.stacks() if name in known}
-        return {**versions, **({} if self._stack_kernels is None else self._stack_kernels.facts())}
+        programs = {STACK_PROGRAMS: told_by_programs(self._spec)} if self.has_stack_programs else {}
+        return {
+            **versions,
+            **programs,
+            **({} if self._stack_kernels is None else self._stack_kernels.facts()),
+        }
+
+    @property
+    def has_stack_programs(self) -> bool:
+        """Whether the stack of a host is a program in some run."""
+        return PROGRAM in self._plan.stacks()
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them on `jobs` threads; the rows are the same for any number."""

@@ -325,7 +325,8 @@ class _Session:
 
     def _repeats(self, results: Results) -> Repeats | None:
         """How far runs of programs are the same again, by the first that did not fail; None of all else."""
-        if not self._spec.has_programs or self._backend.real_time or self._cluster is not None:
+        programs = self._spec.has_programs or getattr(self._backend, "has_stack_programs", False)
+        if not programs or self._backend.real_time or self._cluster is not None:
             return None
         table = results.arrow()
         well = table.column("run").filter(pc.invert(did_fail(table)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from rexmit.errors import StoreError, one_line
 from rexmit.run.backends import BACKENDS
+from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
 from rexmit.run.stacks import third_parties
 
 SCHEMA = 2
@@ -75,6 +76,12 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
         name: ("string", False, f"where a host had the stack {name}: the version of the library")
         for name in third_parties()
     },
+    STACK_PROGRAMS: (
+        "array",
+        False,
+        "where the stack of a host was a program: `host`, `program` (the command), and its `name` and "
+        "`version` as it says them",
+    ),
     "kernel": ("string", False, "of uml and kernel: the version of the kernel"),
     "hz": ("integer", False, "of uml: ticks of the kernel a second"),
     "patches": ("array", False, "of uml: names of the patches in the kernel"),

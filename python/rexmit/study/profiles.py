@@ -62,6 +62,9 @@ def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...])
         if path.resolve() in readers:
             raise StudyError(f"{name}: {path} inherits from itself; name another profile there")
         return _whole_stack(_read_profile(path, name), path.parent, name, (*readers, path.resolve()))
+    if isinstance(stack, dict) and "program" in stack:
+        # A program begins in the folder of whoever names it, as the programs of hosts do.
+        stack = {"folder": str(folder.resolve()), **stack}
     if isinstance(stack, dict) and "inherits" in stack:
         return {**stack, "inherits": _whole_stack(stack["inherits"], folder, name, readers)}
     return stack

@@ -1,0 +1,408 @@
+//! One end of a connection.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
+
+use rexmit_stack::quic::{StreamReader, StreamWriter};
+use rexmit_stack::{
+    Counters, Delivery, EndSettings, Endpoint, Event, Snapshot, Socket, StackEnd, Transmission,
+};
+use rexmit_units::{Duration, Instant};
+use rexmit_wire::{PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
+
+use crate::error::ProgramError;
+use crate::frame::{Answer, Call, Data, Leaving, State, Timer};
+use crate::host::Host;
+use crate::traffic::{Cause, Traffic};
+
+/// A write is offered in pieces of so many bytes; a message, at most so many at once.
+const PIECE: u64 = 1 << 16;
+const MESSAGE: u64 = 1 << 22;
+/// A read asks for no more.
+const MOST_READ: u64 = 1 << 20;
+/// Calls of a timer at one instant after which nothing would come of it any more.
+const TIMERS_AT_ONCE: u32 = 1_000;
+/// Different names of states that are kept for good.
+const NAMES: usize = 64;
+
+/// One end of a connection of a program's.
+#[derive(Debug)]
+pub(crate) struct ProgramEnd {
+    host: Rc<RefCell<Host>>,
+    number: u32,
+    settings: EndSettings,
+    protocol: Protocol,
+    traffic: Traffic,
+    out: VecDeque<Transmission>,
+    events: VecDeque<Event>,
+    readable: u64,
+    timer: Timer,
+    next: Option<Instant>,
+    /// The last instant at which its timer was due, and how often in a row.
+    ticked: (Instant, u32),
+    state: State,
+    secrets: String,
+    writer: StreamWriter,
+    buffer: Vec<u8>,
+    inbox: Inbox,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Tcp,
+    Sctp,
+    Quic,
+}
+
+/// What has been read.
+#[derive(Debug)]
+struct Inbox {
+    /// Of TCP: bytes so far; of SCTP: the end of the furthest message.
+    furthest: u64,
+    misplaced: u64,
+    last: Option<u64>,
+    streams: StreamReader,
+}
+
+impl ProgramEnd {
+    /// Makes an end at this host.
+    pub fn open(host: Rc<RefCell<Host>>, number: u32, protocol: &str, settings: &EndSettings) -> Self {
+        let mut end = Self {
+            host,
+            number,
+            protocol: match protocol {
+                "sctp" => Protocol::Sctp,
+                "quic" => Protocol::Quic,
+                _ => Protocol::Tcp,
+            },
+            traffic: Traffic::new(protocol),
+            out: VecDeque::new(),
+            events: VecDeque::new(),
+            readable: 0,
+            timer: Timer::None,
+            next: None,
+            ticked: (Instant::ZERO, 0),
+            state: State::default(),
+            secrets: String::new(),
+            writer: StreamWriter::new(settings.role, settings.places.clone()),
+            buffer: Vec::new(),
+            inbox: Inbox {
+                furthest: 0,
+                misplaced: 0,
+                last: None,
+                streams: StreamReader::new(settings.role, settings.places.clone()),
+            },
+            settings: settings.clone(),
+        };
+        let EndSettings { local, remote, role, streams, .. } = *settings;
+        end.call(&Call::Open { local, remote, role, streams }, Instant::ZERO, Cause::Application);
+        end
+    }
+
+    /// Calls the program, and takes what it answers.
+    fn call(&mut self, call: &Call<'_>, now: Instant, cause: Cause) -> Answer {
+        let answered = self.host.borrow_mut().ask(call, now, self.number);
+        let Some(mut answer) = answered else {
+            self.next = None;
+            return Answer::default();
+        };
+        self.traffic.begin();
+        if let Some(state) = answer.state.take() {
+            let told = |field: usize| state.values[field];
+            self.traffic.tell(told(11), told(12), told(13));
+            self.state = state;
+        }
+        for packet in std::mem::take(&mut answer.packets) {
+            if let Err(wrong) = self.leaves(packet, cause) {
+                self.host.borrow_mut().fail(call, now, &ProgramError::Garbled(wrong));
+                self.next = None;
+                return Answer::default();
+            }
+        }
+        self.events.extend(answer.events.drain(..));
+        self.readable = answer.readable.unwrap_or(self.readable);
+        self.secrets.push_str(&answer.secrets);
+        if let Some(timer) = answer.timer {
+            self.timer = timer;
+            self.next = match timer {
+                Timer::None => None,
+                Timer::At(at) => Some(Instant::from_nanos(at).max(now)),
+                Timer::Every(every) => Some(now + Duration::from_nanos(every)),
+            };
+        }
+        answer
+    }
+
+    /// Takes a packet of the program's.
+    fn leaves(&mut self, packet: Leaving, cause: Cause) -> Result<(), String> {
+        let (len, mtu) = (packet.bytes.len(), self.host.borrow().mtu);
+        if len > mtu as usize {
+            return Err(format!("it sent a packet of {len} bytes over an MTU of {mtu}"));
+        }
+        let mut parsed =
+            Packet::parse(&packet.bytes).map_err(|error| format!("it sent what is no packet: {error}"))?;
+        if parsed.damaged {
+            return Err("it sent a packet with a wrong checksum".into());
+        }
+        let fits = match (&parsed.transport, self.protocol) {
+            (Transport::Tcp(_), Protocol::Tcp) | (Transport::Udp(_), Protocol::Quic) => true,
+            (Transport::Other { protocol, .. }, Protocol::Sctp) => *protocol == PROTOCOL_SCTP,
+            _ => false,
+        };
+        let (local, remote) = (self.settings.local, self.settings.remote);
+        let ours = parsed.src == local.ip()
+            && parsed.dst == remote.ip()
+            && parsed.ports() == Some((local.port(), remote.port()));
+        if !fits || !ours {
+            let ports =
+                parsed.ports().map_or_else(String::new, |(from, to)| format!(", ports {from} and {to}"));
+            return Err(format!(
+                "it sent a packet that is not this end's, {local} to {remote}: from {} to {}{ports}",
+                parsed.src, parsed.dst
+            ));
+        }
+        let reason = self.traffic.leaves(&mut parsed, packet.why, cause);
+        self.out.push_back(Transmission { packet: Box::new(parsed), reason });
+        Ok(())
+    }
+
+    /// Writes up to `len` bytes, as one message where messages are kept apart.
+    fn offer(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
+        let mut bytes = std::mem::take(&mut self.buffer);
+        bytes.clear();
+        let place = self.writer.written();
+        Payload::Stream { offset: place, len: len as u32 }.append_to(&mut bytes);
+        let call = Call::Write { how, place, bytes: &bytes };
+        let taken = u64::from(self.call(&call, now, Cause::Application).taken);
+        let wrong = match self.protocol {
+            _ if taken > len => Some(format!("it took {taken} bytes of {len}")),
+            Protocol::Sctp if taken != 0 && taken != len => {
+                Some(format!("it took {taken} bytes of a message of {len}; allowed: all or none"))
+            }
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            self.host.borrow_mut().fail(&call, now, &ProgramError::Garbled(wrong));
+            self.next = None;
+            return 0;
+        }
+        self.writer.wrote(how.stream, taken);
+        self.buffer = bytes;
+        taken
+    }
+}
+
+impl Inbox {
+    /// Takes note of what was read: where it belongs, and whether these are the bytes that belong there.
+    fn note(&mut self, protocol: Protocol, data: &Data) {
+        let place = match (protocol, data.place) {
+            (Protocol::Quic, _) => {
+                self.streams.begin();
+                self.read_stream(data);
+                self.last = self.streams.last();
+                return;
+            }
+            // Messages carry the lowest 32 bits of their place: it is the nearest to the furthest so far.
+            (Protocol::Sctp, Some(place)) => {
+                let away = i64::from((place as u32).wrapping_sub(self.furthest as u32) as i32);
+                self.furthest.saturating_add_signed(away)
+            }
+            (_, Some(place)) => place,
+            (_, None) => self.furthest,
+        };
+        self.misplaced += Payload::wrong_bytes(place, &data.bytes);
+        self.furthest = self.furthest.max(place + data.bytes.len() as u64);
+        self.last = Some(place);
+    }
+
+    fn read_stream(&mut self, data: &Data) {
+        let mut rest = &data.bytes[..];
+        while !rest.is_empty() {
+            let most = usize::try_from(self.streams.most(data.stream)).unwrap_or(usize::MAX).max(1);
+            let (piece, others) = rest.split_at(rest.len().min(most));
+            self.streams.read(data.stream, piece);
+            rest = others;
+        }
+        if data.ends {
+            self.streams.finish();
+        }
+    }
+}
+
+impl Endpoint for ProgramEnd {
+    fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
+        self.traffic.arrives(&packet);
+        self.call(&Call::Packet(&packet.emit()), now, Cause::Packet);
+    }
+
+    fn handle_timer(&mut self, now: Instant) {
+        if self.next.is_none_or(|due| due > now) {
+            return;
+        }
+        let (last, count) = self.ticked;
+        self.ticked = if last == now { (now, count + 1) } else { (now, 1) };
+        if self.ticked.1 > TIMERS_AT_ONCE {
+            let text = format!("its timer was due {TIMERS_AT_ONCE} times at one instant");
+            self.host.borrow_mut().fail(&Call::Timer, now, &ProgramError::Garbled(text));
+            self.next = None;
+            return;
+        }
+        // One that has expired is gone, unless it is a tick.
+        self.next = match self.timer {
+            Timer::Every(every) => Some(now + Duration::from_nanos(every)),
+            _ => None,
+        };
+        self.call(&Call::Timer, now, Cause::Timer);
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
+        self.out.pop_front()
+    }
+
+    fn poll_timer(&self) -> Option<Instant> {
+        self.next
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let told = |field: usize| self.state.values[field];
+        let time = |field: usize| told(field).map(Duration::from_nanos);
+        Snapshot {
+            state: state_name(&self.state.name),
+            phase: match told(10) {
+                Some(0) => "open",
+                Some(1) => "disorder",
+                Some(2) => "recovery",
+                Some(3) => "loss",
+                _ => self.traffic.phase(),
+            },
+            cwnd: told(0).unwrap_or(0),
+            ssthresh: told(1),
+            in_flight: told(2),
+            snd_wnd: told(3).unwrap_or(0),
+            send_queue: told(4).unwrap_or(0),
+            recv_queue: told(5).or(Some(self.readable)),
+            srtt: time(6),
+            rttvar: time(7),
+            rto: time(8),
+            rexmt_due: told(9).map(Instant::from_nanos),
+            counters: (*self.counters()).into(),
+            ..Snapshot::default()
+        }
+    }
+}
+
+impl Socket for ProgramEnd {
+    fn connect(&mut self, now: Instant) {
+        self.call(&Call::Connect, now, Cause::Application);
+    }
+
+    fn write(&mut self, now: Instant, len: u64) -> u64 {
+        self.send(now, len, Delivery::default())
+    }
+
+    fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
+        if self.is_of_messages() {
+            return self.offer(now, len.min(MESSAGE), how);
+        }
+        let mut taken = 0;
+        while taken < len {
+            let piece = (len - taken).min(PIECE);
+            let took = self.offer(now, piece, how);
+            taken += took;
+            if took < piece {
+                break;
+            }
+        }
+        taken
+    }
+
+    fn read_offset(&self) -> Option<u64> {
+        if self.protocol == Protocol::Tcp { None } else { self.inbox.last }
+    }
+
+    fn read(&mut self, now: Instant, max: u64) -> u64 {
+        self.inbox.last = None;
+        let most = max.min(MOST_READ) as u32;
+        if self.readable == 0 || most == 0 {
+            return 0;
+        }
+        let call = Call::Read(most);
+        let Some(data) = self.call(&call, now, Cause::Application).data else { return 0 };
+        let len = data.bytes.len() as u64;
+        if len > most.into() {
+            let text = format!("it gave {len} bytes where {most} were asked for");
+            self.host.borrow_mut().fail(&call, now, &ProgramError::Garbled(text));
+            self.next = None;
+            return 0;
+        }
+        self.inbox.note(self.protocol, &data);
+        if self.protocol == Protocol::Quic && self.readable > 0 {
+            self.events.push_back(Event::Readable);
+        }
+        len
+    }
+
+    fn readable(&self) -> u64 {
+        self.readable
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.writer.close();
+        self.call(&Call::Close, now, Cause::Application);
+    }
+
+    fn abort(&mut self, now: Instant) {
+        self.call(&Call::Abort, now, Cause::Application);
+    }
+}
+
+impl StackEnd for ProgramEnd {
+    fn counters(&self) -> &Counters {
+        self.traffic.counters()
+    }
+
+    fn misplaced_bytes(&self) -> u64 {
+        self.inbox.misplaced + self.inbox.streams.misplaced()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.host.borrow().failure().map(str::to_string)
+    }
+
+    fn take_secrets(&mut self) -> Option<String> {
+        (!self.secrets.is_empty()).then(|| std::mem::take(&mut self.secrets))
+    }
+
+    fn is_of_messages(&self) -> bool {
+        self.protocol == Protocol::Sctp
+    }
+
+    fn initial_number(&self) -> Option<SeqNumber> {
+        self.traffic.first()
+    }
+
+    fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
+        self.traffic.has_received(from, end)
+    }
+}
+
+/// A name that lasts as long as the process. Programs name few states; of one that names ever others, only so many are kept.
+fn state_name(name: &str) -> &'static str {
+    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = known.get(name) {
+        return kept;
+    }
+    if known.len() >= NAMES {
+        return "OTHER";
+    }
+    let kept: &'static str = Box::leak(name.to_string().into_boxed_str());
+    known.insert(kept);
+    kept
+}

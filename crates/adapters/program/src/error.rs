@@ -1,0 +1,33 @@
+//! What can go wrong with a program.
+
+use std::io;
+
+/// Why a program does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It cannot be started.
+    #[error("it cannot be started: {0}")]
+    Start(#[source] io::Error),
+    /// It has ended.
+    #[error("it ended ({ending}) instead of answering{words}")]
+    Ended {
+        /// How: its exit status.
+        ending: String,
+        /// The last line that it printed as an error, after a colon.
+        words: String,
+    },
+    /// It does not answer.
+    #[error("no answer within {seconds} s of real time{words}")]
+    Hung {
+        /// How long it had.
+        seconds: f64,
+        /// The last line that it printed as an error, after a colon.
+        words: String,
+    },
+    /// It answers something that the protocol does not have.
+    #[error("{0}")]
+    Garbled(String),
+    /// It says itself what is wrong.
+    #[error("it refuses: {0}")]
+    Refused(String),
+}

@@ -1,0 +1,108 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn item(kind: u8, value: &[u8]) -> Vec<u8> {
+    [&[kind][..], &(value.len() as u32).to_le_bytes(), value].concat()
+}
+
+/// An answer to READ with an item of each kind.
+fn whole() -> Vec<u8> {
+    let number = |n: u64| n.to_le_bytes();
+    let data = [&7_u16.to_le_bytes()[..], &number(40), &[1], b"0123"].concat();
+    let state = [&[4][..], b"OPEN", &[0], &number(3_000), &[4], &number(9)].concat();
+    [
+        vec![0x87],
+        item(1, &5_u32.to_le_bytes()),
+        item(2, &data),
+        item(3, b"\x02packet"),
+        item(4, &[2]),
+        item(5, &number(12)),
+        item(6, &[&[1][..], &number(99)].concat()),
+        item(7, &state),
+        item(8, b"CLIENT_RANDOM a b\n"),
+        item(16, &1_u16.to_le_bytes()),
+        item(17, b"mine"),
+        item(18, b"1.2"),
+        item(19, b"tcp sctp"),
+        item(20, b""),
+        item(200, b"of a version to come"),
+    ]
+    .concat()
+}
+
+#[test]
+fn an_answer_has_what_its_items_say() {
+    let answer = Answer::parse(&Call::Read(100), &whole()).unwrap();
+    let mut values = [None; FIELDS];
+    (values[0], values[4]) = (Some(3_000), Some(9));
+    let expected = Answer {
+        taken: 5,
+        data: Some(Data { stream: 7, place: Some(40), ends: true, bytes: b"0123".to_vec() }),
+        packets: vec![Leaving { why: Some(Why::Timeout), bytes: b"packet".to_vec() }],
+        events: vec![Event::Readable],
+        readable: Some(12),
+        timer: Some(Timer::At(99)),
+        state: Some(State { name: "OPEN".into(), values }),
+        secrets: "CLIENT_RANDOM a b\n".into(),
+        version: Some(1),
+        name: Some("mine".into()),
+        build: Some("1.2".into()),
+        protocols: Some("tcp sctp".into()),
+        forgets: true,
+    };
+    assert_eq!(answer, expected);
+}
+
+#[test]
+fn what_is_no_answer_is_told_in_words() {
+    let told = |frame: &[u8]| Answer::parse(&Call::Timer, frame).unwrap_err().unwrap_err();
+    assert_eq!(told(b""), "with an empty frame");
+    assert_eq!(told(&[0x86]), "as if it were WRITE");
+    assert_eq!(told(&[0x05]), "with a frame of the unknown kind 5");
+    assert_eq!(told(&[0x85, 3, 9]), "with an item that is cut off");
+    assert_eq!(told(&[&[0x85][..], &item(99, b"")].concat()), "with an item of the unknown type 99");
+    assert_eq!(told(&[&[0x85][..], &item(4, &[7])].concat()), "with an item of type 4 that is no event");
+    assert_eq!(
+        told(&[&[0x85][..], &item(6, &[2; 9][..8])].concat()),
+        "with an item of type 6 that is no timer"
+    );
+    assert_eq!(told(&[&[0x85][..], &item(2, &[0; 11])].concat()), "with data that nobody reads");
+    let refused = Answer::parse(&Call::Timer, b"\xffno\nmore").unwrap_err();
+    assert_eq!(refused, Ok("no more".to_string()));
+}
+
+#[test]
+fn a_call_is_its_length_kind_time_end_and_what_it_says() {
+    let mut out = Vec::new();
+    Call::Read(9).append_to(0x0102, 5, &mut out);
+    assert_eq!(out, [17, 0, 0, 0, 7, 2, 1, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 9, 0, 0, 0]);
+}
+
+proptest! {
+    /// Any cut gives an error or an answer with less, never a panic.
+    #[test]
+    fn an_answer_may_be_cut_anywhere(at in 0_usize..400) {
+        let whole = whole();
+        let cut = &whole[..at.min(whole.len())];
+        let read = Answer::parse(&Call::Read(100), cut);
+        prop_assert!(read.is_err() || read != Answer::parse(&Call::Read(100), &whole) || cut.len() == whole.len() || at > 150);
+    }
+
+    #[test]
+    fn bytes_of_an_answer_may_be_any(flips in prop::collection::vec((0_usize..400, any::<u8>()), 1..8)) {
+        let mut whole = whole();
+        for (at, byte) in flips {
+            let at = at % whole.len();
+            whole[at] ^= byte;
+        }
+        let _ = Answer::parse(&Call::Read(100), &whole);
+    }
+
+    #[test]
+    fn a_frame_may_be_any_bytes(frame in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Err(Err(text)) = Answer::parse(&Call::Timer, &frame) {
+            prop_assert!(!text.contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A host whose stack is a program, and what its ends have in common.
+
+use rexmit_units::{Duration, Instant};
+
+use crate::error::ProgramError;
+use crate::frame::{Answer, Call};
+use crate::pool::{self, Command};
+use crate::process::{About, Program};
+
+/// A host of a run.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Absent once it has failed.
+    program: Option<Program>,
+    about: About,
+    command: Command,
+    name: String,
+    pub mtu: u32,
+    failure: Option<String>,
+}
+
+/// What the program of a host is told as a run begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Begin {
+    pub name: String,
+    pub mtu: u32,
+    pub protocol: &'static str,
+    pub seed: [u8; 32],
+    pub settings: String,
+}
+
+impl Host {
+    /// Makes the host of a run with a program that has served an earlier one, or a new one. One that does not begin has
+    /// failed, as it may later.
+    pub fn begin(command: &Command, begin: &Begin) -> Self {
+        let mut host = Self {
+            program: None,
+            about: About::default(),
+            command: command.clone(),
+            name: begin.name.clone(),
+            mtu: begin.mtu,
+            failure: None,
+        };
+        match greet(command, begin) {
+            Ok((program, about)) => (host.program, host.about) = (Some(program), about),
+            Err(error) => host.failure = Some(told(command, &begin.name, "HELLO", Instant::ZERO, &error)),
+        }
+        host
+    }
+
+    /// What its program says of itself.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Asks the program; `None` if it has failed, now or before.
+    pub fn ask(&mut self, call: &Call<'_>, now: Instant, end: u32) -> Option<Answer> {
+        match self.program.as_mut()?.ask(call, now.as_nanos(), end) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.fail(call, now, &error);
+                None
+            }
+        }
+    }
+
+    /// What it answered to a call cannot be.
+    pub fn fail(&mut self, call: &Call<'_>, now: Instant, error: &ProgramError) {
+        self.failure.get_or_insert_with(|| told(&self.command, &self.name, call.name(), now, error));
+        // Ended here: nothing of it counts any more.
+        self.program = None;
+    }
+
+    /// What broke it off.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if let Some(mut program) = self.program.take()
+            && program.bye()
+            && self.about.forgets
+        {
+            pool::put(program);
+        }
+    }
+}
+
+/// A program that knows of the run.
+fn greet(command: &Command, begin: &Begin) -> Result<(Program, About), ProgramError> {
+    let hello = |mut program: Program| {
+        let about = program.hello(&begin.seed, &begin.settings, begin.protocol)?;
+        Ok((program, about))
+    };
+    // One that was kept may have ended, or have served its time.
+    match pool::kept(command).map(hello) {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(_)) | None => pool::begin(command).and_then(hello),
+    }
+}
+
+/// The one line that names the stack, the call and what came.
+fn told(command: &Command, host: &str, call: &str, now: Instant, error: &ProgramError) -> String {
+    let words = shlex::try_join(command.words.iter().map(String::as_str)).unwrap_or_default();
+    let at = Duration::from_nanos(now.as_nanos());
+    format!("stack {words} of {host}, call {call} at {at}: {error}")
+}

@@ -1,0 +1,23 @@
+//! Stacks that are programs of their own, in virtual time.
+//!
+//! rexmit starts the program with a socket as its file descriptor 3 and calls: a packet has arrived, a timer is due, the
+//! application writes. The program answers with what it does: packets that leave, events, the next timer. Both sides of the
+//! exchange are described in `docs/reference/stack-protocol.md`; [`frame`] is its bytes.
+//!
+//! A program is kept for the next run where it says that it forgets the last one. It is started in a session of its own and
+//! ends, with what it has started, with the run, or when rexmit ends.
+//!
+//! Not modelled: an answer that speaks of another end than the one that was called; a second path; options of sockets.
+
+mod end;
+mod error;
+mod factory;
+pub mod frame;
+mod host;
+mod pool;
+mod process;
+mod traffic;
+
+pub use factory::{ProgramStack, ask_about};
+pub use pool::allow;
+pub use process::About;

@@ -1,0 +1,91 @@
+//! How programs are started, and those that the process keeps between its runs.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::error::ProgramError;
+use crate::process::Program;
+
+/// How a program is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Its name and the words that follow.
+    pub words: Vec<String>,
+    /// The folder that it begins in.
+    pub folder: PathBuf,
+    /// How long it has for an answer.
+    pub patience: Duration,
+}
+
+/// How programs are started, once that is allowed. Who never allows it has no code that starts processes: the library that
+/// a guest's own kernel loads links this crate too, and must not have it.
+static START: OnceLock<Start> = OnceLock::new();
+
+type Start = fn(&Command) -> Result<Program, ProgramError>;
+
+/// Allows that this process starts programs.
+pub fn allow() {
+    START.get_or_init(|| start);
+}
+
+/// Programs that no run of this process has now. They end with the process.
+static IDLE: Mutex<Vec<Program>> = Mutex::new(Vec::new());
+
+/// A wish for a program, and where it goes.
+type Wish = (Command, Sender<Result<Program, ProgramError>>);
+
+/// The thread that starts programs, and the process that it is of: one that was forked has none.
+static STARTER: Mutex<Option<(u32, Sender<Wish>)>> = Mutex::new(None);
+
+/// A program that has served an earlier run, if there is one.
+pub(crate) fn kept(command: &Command) -> Option<Program> {
+    let here = std::process::id();
+    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let fits = |program: &Program| program.command() == command && program.started_by() == here;
+    while let Some(place) = idle.iter().position(fits) {
+        let program = idle.swap_remove(place);
+        if program.lives() {
+            return Some(program);
+        }
+    }
+    None
+}
+
+/// A new program.
+pub(crate) fn begin(command: &Command) -> Result<Program, ProgramError> {
+    START.get().map_or_else(|| Err(lost()), |start| start(command))
+}
+
+/// Keeps a program for later runs.
+pub(crate) fn put(program: Program) {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(program);
+}
+
+/// A new program. It ends with the thread that starts it, so that a thread starts all which lasts as long as the process.
+fn start(command: &Command) -> Result<Program, ProgramError> {
+    let here = std::process::id();
+    let (to, from) = mpsc::channel();
+    let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
+    if starter.as_ref().is_none_or(|(process, _)| *process != here) {
+        let (wishes, wished) = mpsc::channel::<Wish>();
+        let serve = move || {
+            for (command, to) in wished {
+                // Who has wished may be gone.
+                let _ = to.send(Program::start(command));
+            }
+        };
+        std::thread::Builder::new().name("programs".into()).spawn(serve).map_err(ProgramError::Start)?;
+        *starter = Some((here, wishes));
+    }
+    let sent = starter.as_ref().map(|(_, wishes)| wishes.send((command.clone(), to)));
+    drop(starter);
+    sent.and_then(Result::ok).ok_or_else(lost)?;
+    from.recv().map_err(|_| lost())?
+}
+
+fn lost() -> ProgramError {
+    ProgramError::Start(io::Error::other("nobody here starts programs"))
+}

@@ -1,0 +1,285 @@
+//! A program at work: its process, and the line to it.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::ProgramError;
+use crate::frame::{self, Answer, Call, LONGEST};
+use crate::pool::Command;
+
+/// The descriptor that is the program's line to rexmit.
+const LINE: i32 = 3;
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 16;
+/// So much of what it prints as errors is kept.
+const KEPT: usize = 4_096;
+/// How long a program that has closed its line has to end, so that its exit status tells why.
+const TO_END: Duration = Duration::from_millis(500);
+/// How long it has to answer that the run is over.
+const TO_PART: Duration = Duration::from_secs(1);
+
+/// What a program says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Its name.
+    pub name: Option<String>,
+    /// What tells one build of it from another.
+    pub version: Option<String>,
+    /// It serves one run after the other.
+    pub forgets: bool,
+}
+
+/// A program that has been started.
+#[derive(Debug)]
+pub struct Program {
+    command: Command,
+    started_by: u32,
+    process: Child,
+    line: UnixStream,
+    printed: Arc<Mutex<Vec<u8>>>,
+    /// Disconnected once it can print no more.
+    silent: Receiver<()>,
+    out: Vec<u8>,
+    /// What has been read: the first `have` bytes.
+    read: Vec<u8>,
+    have: usize,
+}
+
+impl Program {
+    /// Starts a program in a session of its own.
+    pub(crate) fn start(command: Command) -> Result<Self, ProgramError> {
+        let started = || {
+            let (line, theirs) = UnixStream::pair()?;
+            line.set_read_timeout(Some(command.patience))?;
+            line.set_write_timeout(Some(command.patience))?;
+            let (name, words) = command.words.split_first().ok_or(io::ErrorKind::NotFound)?;
+            // A name with a slash is seen from the folder, as it would be by a shell there.
+            let name = if name.contains('/') { command.folder.join(name) } else { Path::new(name).into() };
+            let mut process = std::process::Command::new(name);
+            process.args(words).current_dir(&command.folder);
+            process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+            become_program(&mut process, theirs.into());
+            let mut process = process.spawn()?;
+            let printed = Arc::<Mutex<Vec<u8>>>::default();
+            let (errors, kept) = (process.stderr.take(), Arc::clone(&printed));
+            let (prints, silent) = mpsc::channel::<()>();
+            let listens = move || {
+                errors.into_iter().for_each(|errors| listen(errors, &kept));
+                drop(prints);
+            };
+            std::thread::Builder::new().name("errors of a program".into()).spawn(listens)?;
+            Ok((line, process, printed, silent))
+        };
+        let (line, process, printed, silent) = started().map_err(ProgramError::Start)?;
+        Ok(Self {
+            command,
+            started_by: std::process::id(),
+            process,
+            line,
+            printed,
+            silent,
+            out: Vec::with_capacity(PIECE),
+            read: vec![0; PIECE],
+            have: 0,
+        })
+    }
+
+    /// How it was started.
+    pub(crate) fn command(&self) -> &Command {
+        &self.command
+    }
+
+    /// The process that has started it.
+    pub(crate) fn started_by(&self) -> u32 {
+        self.started_by
+    }
+
+    /// Whether it has not ended.
+    pub(crate) fn lives(&self) -> bool {
+        !has_ended(self.process.id())
+    }
+
+    /// Tells it of a run.
+    ///
+    /// # Errors
+    /// A program that does not answer, speaks another version, or not this protocol.
+    pub fn hello(&mut self, seed: &[u8; 32], settings: &str, protocol: &str) -> Result<About, ProgramError> {
+        let answer = self.ask(&Call::Hello { seed, settings }, 0, 0)?;
+        match answer.version {
+            Some(frame::VERSION) => {}
+            Some(other) => {
+                let text =
+                    format!("it speaks version {other} of the protocol, and rexmit {}", frame::VERSION);
+                return Err(ProgramError::Garbled(text));
+            }
+            None => return Err(ProgramError::Garbled("it does not say which version it speaks".into())),
+        }
+        if let Some(spoken) = &answer.protocols
+            && !spoken.split(' ').any(|one| one == protocol)
+        {
+            let text = format!("it speaks {spoken}, and the host {protocol}: give stack.protocol");
+            return Err(ProgramError::Garbled(text));
+        }
+        Ok(About { name: answer.name, version: answer.build, forgets: answer.forgets })
+    }
+
+    /// Tells it that the run is over; whether it has answered.
+    pub(crate) fn bye(&mut self) -> bool {
+        self.line.set_read_timeout(Some(TO_PART)).is_ok()
+            && self.ask(&Call::Bye, 0, 0).is_ok()
+            && self.line.set_read_timeout(Some(self.command.patience)).is_ok()
+    }
+
+    /// Asks it something at `now` (ns) about an end.
+    ///
+    /// # Errors
+    /// A program that does not answer as the protocol has it. It must not be asked again.
+    pub fn ask(&mut self, call: &Call<'_>, now: u64, end: u32) -> Result<Answer, ProgramError> {
+        self.out.clear();
+        call.append_to(now, end, &mut self.out);
+        if let Err(error) = self.line.write_all(&self.out) {
+            return Err(self.failed(&error));
+        }
+        let len = match self.whole() {
+            Ok(len) => len,
+            Err(error) => return Err(self.failed(&error)),
+        };
+        let Some(frame) = self.read.get(4..4 + len) else {
+            let text = format!("it answered with a frame of {len} bytes; allowed: 1 to {LONGEST}");
+            return Err(ProgramError::Garbled(text));
+        };
+        let answer = Answer::parse(call, frame).map_err(|wrong| match wrong {
+            Ok(refused) => ProgramError::Refused(refused),
+            Err(wrong) => ProgramError::Garbled(format!("it answered {wrong}")),
+        })?;
+        if self.have > 4 + len {
+            return Err(ProgramError::Garbled("it answered with more than one frame".into()));
+        }
+        self.have = 0;
+        Ok(answer)
+    }
+
+    /// Reads the next frame whole; how long it says it is.
+    fn whole(&mut self) -> io::Result<usize> {
+        let mut due = None;
+        self.have = 0;
+        loop {
+            if let Some(len) = self.read[..self.have].first_chunk().map(|len| u32::from_le_bytes(*len)) {
+                let need = 4 + len as usize;
+                if len == 0 || len > LONGEST || self.have >= need {
+                    return Ok(len as usize);
+                }
+                if self.read.len() < need {
+                    self.read.resize(need, 0);
+                }
+            }
+            match self.line.read(&mut self.read[self.have..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(got) => self.have += got,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            // An answer that trickles has no more time than one that does not come. No run sees this clock.
+            let due = due.get_or_insert_with(|| Instant::now() + self.command.patience);
+            if Instant::now() > *due {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &io::Error) -> ProgramError {
+        if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+            let seconds = self.command.patience.as_secs_f64();
+            return ProgramError::Hung { seconds, words: self.last_words() };
+        }
+        // Who ends prints no more, so that this waits for both.
+        let _ = self.silent.recv_timeout(TO_END);
+        let by_itself = has_ended(self.process.id());
+        end_group(self.process.id());
+        let ending = match self.process.wait() {
+            Ok(status) if by_itself => status.to_string(),
+            _ => format!("it closed descriptor {LINE}"),
+        };
+        ProgramError::Ended { ending, words: self.last_words() }
+    }
+
+    /// The last line that it printed as an error, after a colon.
+    fn last_words(&self) -> String {
+        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = printed.split(|byte| *byte == b'\n').map(frame::one_line);
+        lines.rfind(|line| !line.is_empty()).map_or_else(String::new, |line| format!(": {line}"))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It holds nothing that is to be kept: what it had to write, it wrote before it answered that the run is over.
+        end_group(self.process.id());
+        let _ = self.process.wait();
+    }
+}
+
+/// Keeps the end of what a program prints as errors.
+fn listen(mut errors: ChildStderr, kept: &Mutex<Vec<u8>>) {
+    let mut piece = [0; KEPT];
+    while let Ok(got @ 1..) = errors.read(&mut piece) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&piece[..got]);
+        let over = kept.len().saturating_sub(KEPT);
+        kept.drain(..over);
+    }
+}
+
+/// What the process does before it is the program: it leads a session, ends with the thread that has started it, and has
+/// the line as its descriptor.
+#[expect(unsafe_code, reason = "the system calls between fork and exec have no safe form")]
+fn become_program(command: &mut std::process::Command, line: OwnedFd) {
+    let parent = std::process::id() as libc::pid_t;
+    let placed = move || {
+        let line = line.as_raw_fd();
+        // SAFETY: each is one system call on numbers, as is allowed between fork and exec; nothing allocates.
+        unsafe {
+            let placed =
+                if line == LINE { libc::fcntl(line, libc::F_SETFD, 0) } else { libc::dup2(line, LINE) };
+            let dies = libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0);
+            if libc::setsid() < 0 || dies < 0 || placed < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // A parent that ended before would not be noticed.
+            if libc::getppid() != parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: `placed` makes system calls only, whose effects are this process's own.
+    unsafe { command.pre_exec(placed) };
+}
+
+/// Whether a child has ended; it stays to be waited for, so that its number is nobody else's.
+#[expect(unsafe_code, reason = "the standard library waits for a child and frees its number at once")]
+fn has_ended(process: u32) -> bool {
+    // SAFETY: a structure of numbers, for which all zeros are a value.
+    let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `told` is there for the call to fill.
+    let waited = unsafe { libc::waitid(libc::P_PID, process, &raw mut told, flags) };
+    // SAFETY: of a structure that a wait has filled, or left zero, this is the process.
+    waited != 0 || unsafe { told.si_pid() } != 0
+}
+
+/// Kills the process group that a child leads, which has not been waited for.
+#[expect(unsafe_code, reason = "the standard library kills one process, not a group")]
+fn end_group(leader: u32) {
+    if let Ok(leader) = libc::pid_t::try_from(leader) {
+        // SAFETY: a system call on numbers.
+        unsafe { libc::kill(-leader, libc::SIGKILL) };
+    }
+}

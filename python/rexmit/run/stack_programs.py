@@ -1,0 +1,53 @@
+"""Programs as stacks of hosts: which a study has, and what they say of themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rexmit import _native
+from rexmit.study import StudySpec
+
+PROGRAM = "program"
+"""The code of a host whose stack is a program."""
+KEY = "stack_programs"
+"""What of a record is about them."""
+
+_VARIED = re.compile(r"hosts\.[^.]+(\.(stack|code)(\..+)?)?")
+
+
+def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
+    """What each program of a study is: host, command, and the name and version that it says itself.
+
+    Both are None of a program that does not say. Each is started for it.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for scenario in _scenarios(spec):
+        try:
+            entries = json.loads(_native.stack_programs(json.dumps(scenario)))
+        except ValueError:
+            # The check of the study says what is wrong.
+            continue
+        for entry in entries:
+            command = scenario["hosts"][entry["host"]]["stack"][PROGRAM]
+            told = {
+                "host": entry["host"],
+                "program": command if isinstance(command, str) else " ".join(command),
+                "name": entry.get("name"),
+                "version": entry.get("version"),
+            }
+            found[json.dumps([told["host"], command])] = told
+    return list(found.values())
+
+
+def _scenarios(spec: StudySpec) -> Iterator[dict[str, Any]]:
+    """Run 0, and one for each level of what may name a program."""
+    design = spec.design
+    yield dict(spec.scenario_of(0))
+    for at, factor in enumerate(design.factors):
+        if any(_VARIED.fullmatch(name) for name in factor.settings or (factor.name,)):
+            for level in range(1, len(factor.levels)):
+                levels = [level if other == at else 0 for other in range(len(design.factors))]
+                yield dict(spec.scenario_of(design.number(levels)))
