@@ -441,7 +441,7 @@ impl World {
     fn error(&self, completed: bool, misplaced: u64) -> Option<String> {
         if misplaced > 0 {
             return Some(format!(
-                "{misplaced} bytes arrived at another place of the stream: a fault of the model"
+                "{misplaced} bytes arrived at another place of the stream: a fault of the stack"
             ));
         }
         if let Some(failure) = self.ends.values().find_map(|end| end.connection.failure()) {

@@ -46,6 +46,9 @@ pub struct Program {
     printed: Arc<Mutex<Vec<u8>>>,
     /// Disconnected once it can print no more.
     silent: Receiver<()>,
+    /// Its group is killed once this is closed, however that comes.
+    #[expect(dead_code, reason = "held, and closed with it")]
+    leash: UnixStream,
     out: Vec<u8>,
     /// What has been read: the first `have` bytes.
     read: Vec<u8>,
@@ -65,7 +68,8 @@ impl Program {
             let mut process = std::process::Command::new(name);
             process.args(words).current_dir(&command.folder);
             process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-            become_program(&mut process, theirs.into());
+            let (leash, watched) = UnixStream::pair()?;
+            become_program(&mut process, theirs.into(), watched.into());
             let mut process = process.spawn()?;
             let printed = Arc::<Mutex<Vec<u8>>>::default();
             let (errors, kept) = (process.stderr.take(), Arc::clone(&printed));
@@ -75,9 +79,9 @@ impl Program {
                 drop(prints);
             };
             std::thread::Builder::new().name("errors of a program".into()).spawn(listens)?;
-            Ok((line, process, printed, silent))
+            Ok((line, process, printed, silent, leash))
         };
-        let (line, process, printed, silent) = started().map_err(ProgramError::Start)?;
+        let (line, process, printed, silent, leash) = started().map_err(ProgramError::Start)?;
         Ok(Self {
             command,
             started_by: std::process::id(),
@@ -85,6 +89,7 @@ impl Program {
             line,
             printed,
             silent,
+            leash,
             out: Vec::with_capacity(PIECE),
             read: vec![0; PIECE],
             have: 0,
@@ -199,14 +204,19 @@ impl Program {
             let seconds = self.command.patience.as_secs_f64();
             return ProgramError::Hung { seconds, words: self.last_words() };
         }
-        // Who ends prints no more, so that this waits for both.
-        let _ = self.silent.recv_timeout(TO_END);
+        // One that ends closes its line first.
+        let due = Instant::now() + TO_END;
+        while !has_ended(self.process.id()) && Instant::now() < due {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
         let by_itself = has_ended(self.process.id());
         end_group(self.process.id());
         let ending = match self.process.wait() {
             Ok(status) if by_itself => status.to_string(),
             _ => format!("it closed descriptor {LINE}"),
         };
+        // What it has printed may not have been read yet.
+        let _ = self.silent.recv_timeout(TO_END);
         ProgramError::Ended { ending, words: self.last_words() }
     }
 
@@ -237,30 +247,54 @@ fn listen(mut errors: ChildStderr, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-/// What the process does before it is the program: it leads a session, ends with the thread that has started it, and has
-/// the line as its descriptor.
+/// What the process does before it is the program: it leads a session, ends with the thread that has started it, has the
+/// line as its descriptor, and leaves a watcher in its group, which kills the group once the other side of `leash` is closed.
 #[expect(unsafe_code, reason = "the system calls between fork and exec have no safe form")]
-fn become_program(command: &mut std::process::Command, line: OwnedFd) {
+fn become_program(command: &mut std::process::Command, line: OwnedFd, leash: OwnedFd) {
     let parent = std::process::id() as libc::pid_t;
     let placed = move || {
-        let line = line.as_raw_fd();
-        // SAFETY: each is one system call on numbers, as is allowed between fork and exec; nothing allocates.
+        let (line, leash) = (line.as_raw_fd(), leash.as_raw_fd());
+        // SAFETY: system calls on numbers, as are allowed between fork and exec; nothing allocates.
         unsafe {
-            let placed =
-                if line == LINE { libc::fcntl(line, libc::F_SETFD, 0) } else { libc::dup2(line, LINE) };
             let dies = libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0);
-            if libc::setsid() < 0 || dies < 0 || placed < 0 {
+            if libc::setsid() < 0 || dies < 0 {
                 return Err(io::Error::last_os_error());
             }
             // A parent that ended before would not be noticed.
             if libc::getppid() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
+            match libc::fork() {
+                -1 => return Err(io::Error::last_os_error()),
+                // Its parent ends at once, so that it is no child of the program's.
+                0 if libc::fork() == 0 => watch(leash),
+                0 => libc::_exit(0),
+                between => libc::waitpid(between, std::ptr::null_mut(), 0),
+            };
+            let placed =
+                if line == LINE { libc::fcntl(line, libc::F_SETFD, 0) } else { libc::dup2(line, LINE) };
+            if placed < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
         }
-        Ok(())
     };
     // SAFETY: `placed` makes system calls only, whose effects are this process's own.
     unsafe { command.pre_exec(placed) };
+}
+
+/// Waits until nobody holds the other side of `leash`, and kills its process group.
+///
+/// # Safety
+/// In a process that has just been forked and does nothing else.
+#[expect(unsafe_code, reason = "as above")]
+unsafe fn watch(leash: i32) -> ! {
+    // SAFETY: system calls on numbers and on a byte of its own.
+    unsafe {
+        libc::dup2(leash, 0);
+        libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0);
+        let mut byte = 0_u8;
+        while libc::read(0, (&raw mut byte).cast(), 1) != 0 {}
+        libc::kill(0, libc::SIGKILL);
+        libc::_exit(0)
+    }
 }
 
 /// Whether a child has ended; it stays to be waited for, so that its number is nobody else's.
