@@ -77,11 +77,11 @@ class StopAndWait(End):
         self.start(now, SYN)
 
     def packet(self, now: int, data: bytes) -> None:
-        tcp = data[(data[0] & 15) * 4 : struct.unpack_from("!H", data, 2)[0]]
+        tcp = data[(data[0] & 15) * 4 : int.from_bytes(data[2:4], "big")] if len(data) >= 40 else b""
+        if len(tcp) < 20 or self.state == "CLOSED":
+            return
         number, ack, offset = struct.unpack_from("!IIH", tcp, 4)
         flags, payload = offset & 0x3F, tcp[(offset >> 12) * 4 :]
-        if self.state == "CLOSED":
-            return
         if flags & RST:
             self.end("reset")
             return

@@ -109,6 +109,7 @@ class End:
     ) -> None:
         self.run, self.active, self.streams, self.local, self.remote = run, active, streams, local, remote
         self._items: list[bytes] = []
+        self._due: int | None = None
         self.begin()
 
     # Handlers
@@ -158,10 +159,12 @@ class End:
 
     def set_timer(self, at: int | None) -> None:
         """Call `timer` at this time of the run, or no more."""
+        self._due = at
         self._items.append(_item(6, struct.pack("<BQ", at is not None, at or 0)))
 
     def tick(self, every: int) -> None:
         """Call `timer` every so many nanoseconds."""
+        self._due = 0
         self._items.append(_item(6, struct.pack("<BQ", 2, every)))
 
     def set_state(self, name: str, **values: int | str | None) -> None:
@@ -212,7 +215,9 @@ def _called(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
     if kind == PACKET:
         end.packet(now, rest)
     elif kind == TIMER:
-        end.timer(now)
+        if end._due is not None and end._due <= now:
+            end._due = None if end._due else 0  # a tick goes on
+            end.timer(now)
     elif kind == WRITE:
         stream, flags, retransmits, lifetime, place = _HOW.unpack_from(rest)
         least = None if retransmits == 2**32 - 1 else retransmits

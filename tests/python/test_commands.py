@@ -111,6 +111,8 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(rexmit: Command, arguments: li
         "kernel",
         "kernel build",
         "kernel status",
+        "stack",
+        "stack check",
         "pattern",
         "pattern make",
         "pattern show",

@@ -137,7 +137,8 @@ AS_RAW = {
     ),
     "hangs": ("import time; time.sleep(60)", "HELLO at 0 s: no answer within 0.5 s of real time"),
     "trickles": (
-        "import time\ncall()\nfor byte in b'\\x09\\0\\0\\0\\x81' * 9:\n    os.write(3, bytes([byte])); time.sleep(0.2)",
+        "import time\ncall()\nfor byte in b'\\x09\\0\\0\\0\\x81' * 9:\n"
+        "    os.write(3, bytes([byte])); time.sleep(0.2)",
         "HELLO at 0 s: no answer within 0.5 s of real time",
     ),
     "garbage": (
@@ -152,7 +153,7 @@ AS_RAW = {
     "another answer": ("call(); answer(0x86)", "HELLO at 0 s: it answered as if it were WRITE"),
     "no answer": ("call(); answer(7)", "HELLO at 0 s: it answered with a frame of the unknown kind 7"),
     "two answers": (
-        "call(); one = b'\\x81' + hello; os.write(3, 2 * (struct.pack('<I', len(one)) + one))",
+        "call()\none = bytes([0x81]) + hello\nos.write(3, 2 * (struct.pack('<I', len(one)) + one))",
         "it answered with more than one frame",
     ),
     "half an item": ("call(); answer(0x81, hello, b'\\3\\0')", "it answered with an item that is cut off"),
@@ -331,6 +332,17 @@ def alive(pid: int) -> bool:
         return False
 
 
+def left(pids: list[int]) -> list[int]:
+    """Those that live on, which are killed; a process that has been killed takes a moment to end."""
+    deadline = time.monotonic() + 5
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    found = [pid for pid in pids if alive(pid)]
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+    return found
+
+
 @pytest.mark.real_time
 def test_a_program_and_its_children_end_with_the_run_and_with_rexmit(program: Write, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
@@ -346,7 +358,7 @@ serve(StopAndWait, name="parent", forgets=False)
     assert study(of(command)).run(progress=False).table()["completed"].all()
     started = [int(pid) for pid in pids.read_text().split()]
     assert started
-    assert not [pid for pid in started if alive(pid)]
+    assert not left(started)
     # One that hangs while rexmit is killed.
     pids.unlink()
     hangs = program(text.replace("serve(", "import time; time.sleep(1000); serve("))
@@ -356,11 +368,4 @@ serve(StopAndWait, name="parent", forgets=False)
         while not (pids.exists() and pids.read_text().endswith("\n")) and time.monotonic() < deadline:
             time.sleep(0.05)
         killed.send_signal(signal.SIGKILL)
-    started = [int(pid) for pid in pids.read_text().split()]
-    deadline = time.monotonic() + 5
-    while any(map(alive, started)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    left = [pid for pid in started if alive(pid)]
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left
+    assert not left([int(pid) for pid in pids.read_text().split()])

@@ -6,7 +6,7 @@ use crate::SpecError;
 use crate::kernel_names::set;
 
 /// The keys of `stack` that are about the program, and of no profile.
-const OWN: [&str; 4] = ["program", "folder", "answer_within", "settings"];
+const OWN: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
 /// The code that runs it.
 const CODE: &str = "program";
 

@@ -42,6 +42,7 @@ COMMANDS = (
     "run",
     "schema",
     "sql",
+    "stack",
     "studies",
     "trace",
 )

@@ -19,7 +19,7 @@ use crate::pool::Command;
 /// How long a program has for an answer, where the scenario says nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The keys of `stack` that are about the program.
-const OWN: [&str; 4] = ["program", "folder", "answer_within", "settings"];
+const OWN: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
 
 /// Programs as a stack that hosts can run.
 #[derive(Clone, Copy, Debug)]
@@ -154,17 +154,19 @@ fn command_of(host: &HostSettings<'_>) -> Result<Command, SettingError> {
             .map(PathBuf::from)
             .ok_or_else(|| wrong("folder", "the name of the folder that the program begins in".into()))?,
     };
-    let patience = match host.stack.get("answer_within") {
-        None => PATIENCE,
+    let time = |key: &str, default: Duration| match host.stack.get(key) {
+        None => Ok(std::time::Duration::from_nanos(default.as_nanos())),
         Some(time) => time
             .as_str()
             .and_then(|time| time.parse().ok())
             .filter(|time: &Duration| !time.is_zero())
-            .ok_or_else(|| wrong("answer_within", "a real time, such as \"10 s\"".into()))?,
+            .map(|time| std::time::Duration::from_nanos(time.as_nanos()))
+            .ok_or_else(|| wrong(key, format!("a real time, such as \"{default}\""))),
     };
+    let patience = time("answer_within", PATIENCE)?;
+    let pause = time("pause", Duration::ZERO)?;
     if host.stack.get("settings").is_some_and(|settings| !settings.is_object()) {
         return Err(wrong("settings", "a table, which the program is given as JSON".into()));
     }
-    let patience = std::time::Duration::from_nanos(patience.as_nanos());
-    Ok(Command { words, folder, patience })
+    Ok(Command { words, folder, patience, pause })
 }

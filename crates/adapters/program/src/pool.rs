@@ -18,6 +18,8 @@ pub struct Command {
     pub folder: PathBuf,
     /// How long it has for an answer.
     pub patience: Duration,
+    /// How long nothing happens before each call, so that a program shows that it reads a clock.
+    pub pause: Duration,
 }
 
 /// How programs are started, once that is allowed. Who never allows it has no code that starts processes: the library that

@@ -147,6 +147,10 @@ impl Program {
     /// # Errors
     /// A program that does not answer as the protocol has it. It must not be asked again.
     pub fn ask(&mut self, call: &Call<'_>, now: u64, end: u32) -> Result<Answer, ProgramError> {
+        let until = (!self.command.pause.is_zero()).then(|| Instant::now() + self.command.pause);
+        while let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now())) {
+            std::thread::park_timeout(left);
+        }
         self.out.clear();
         call.append_to(now, end, &mut self.out);
         if let Err(error) = self.line.write_all(&self.out) {

@@ -1,0 +1,54 @@
+"""`rexmit stack`: a program of a user's as a host's stack, checked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from rexmit.cli.common import console, json_option, print_json
+from rexmit.cli.groups import Commands
+
+_SIGNS = {"passed": "ok", "failed": "failed", "told": ""}
+
+
+@click.group(cls=Commands, epilog='\b\nExample:\n  rexmit stack check "./mine --fast"')
+def stack() -> None:
+    """Check a program that is to be the stack of a host."""
+
+
+@stack.command(
+    epilog='\b\nExamples:\n  rexmit stack check ./mine\n  rexmit stack check "./mine --fast" --protocol sctp'
+)
+@click.argument("program")
+@click.option(
+    "--protocol",
+    type=click.Choice(["tcp", "sctp", "quic"]),
+    default="tcp",
+    show_default=True,
+    help="What it speaks. Of TCP and SCTP the model is its peer; of QUIC, it is its own.",
+)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, program: str, protocol: str, as_json: bool) -> None:
+    """Run a program as a stack, lose and repeat packets, call it as no run would, and run it again.
+
+    PROGRAM is a command, split into words as a shell does. The exit code is 1 where a check fails.
+    """
+    # Loaded where it is used: it needs the backends.
+    from rexmit.run.stack_check import check_program
+
+    found = list(check_program(program, protocol, Path.cwd()))
+    failed = sum(one.found == "failed" for one in found)
+    if as_json:
+        print_json({"program": program, "protocol": protocol, "checks": [asdict(one) for one in found]})
+    else:
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for one in found:
+            table.add_row(_SIGNS[one.found], one.name, one.text)
+        console().print(table)
+        click.echo(f"{len(found)} checks, {failed} failed")
+    if failed:
+        ctx.exit(1)

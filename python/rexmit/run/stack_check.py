@@ -1,0 +1,221 @@
+"""Whether a program keeps to the protocol of stacks: runs with a peer, and calls that no run would make."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rexmit.errors import RexmitError, one_line
+from rexmit.run.backends import open_backend
+from rexmit.run.repeats import Repeats, repeats
+from rexmit.run.stack_line import Line, LineError
+from rexmit.run.stack_programs import told_by_programs
+from rexmit.run.stacks import MODEL
+from rexmit.study import StudySpec
+from rexmit.study.spec import parse_spec
+
+PEERS = {"tcp": "linux-6.1", "sctp": "rfc9260", "quic": None}
+"""The model that a program of each protocol is checked against; QUIC has none, so that it meets itself."""
+
+LOST = 12
+"""So many packets from either side are lost, each in a run of its own."""
+PAUSE = "2 ms"
+"""Real time that passes before each call where it is seen whether a program reads a clock."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of a check. `found` is `passed`, `failed`, or `told` of what is a fact and no fault."""
+
+    name: str
+    found: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    command: str
+    protocol: str
+    folder: Path
+
+    def spec(self, host: str, transfers: list[dict[str, Any]], **more: Any) -> StudySpec:
+        """A study of one run with the program at a host."""
+        own = {"program": self.command, "protocol": self.protocol, "folder": str(self.folder)}
+        own |= more.pop("stack", {})
+        peer = PEERS[self.protocol] or own
+        other = "client" if host == "server" else "server"
+        scenario = {
+            "hosts": {host: {"stack": own}, other: {"stack": peer}},
+            "path": {"rate": "10 Mbit/s", "delay": "10 ms"} | more.pop("path", {}),
+            "transfers": transfers,
+            "limit": "20 min",
+        }
+        return parse_spec({"title": "check", "scenario": scenario} | more, "check", None)
+
+
+DOWN = {"from": "server", "to": "client", "writes": "20 x 1000 bytes"}
+UP = {"from": "client", "to": "server", "writes": "20 x 1000 bytes"}
+
+
+def check_program(command: str, protocol: str, folder: Path) -> Iterator[Check]:
+    """Checks a program, which begins in this folder; ends early where it does not start."""
+    asked = _Asked(command, protocol, folder)
+    started = _starts(asked)
+    yield started
+    if started.found == "failed":
+        return
+    for name, spec in _runs(asked):
+        yield _run(name, spec)
+    for name, calls in _CALLS.items():
+        yield _called(asked, name, calls)
+    yield from _again(asked)
+
+
+def _starts(asked: _Asked) -> Check:
+    told = told_by_programs(asked.spec("server", [DOWN]))
+    name, version = (told[0]["name"], told[0]["version"]) if told else (None, None)
+    try:
+        with Line(asked.command, asked.folder, asked.protocol) as line:
+            hello = line.hello()
+    except LineError as error:
+        return Check("starts", "failed", str(error))
+    kept = "serves one run after the other" if hello.forgets else "is started for each run"
+    return Check("starts", "passed", f"{name or 'without a name'} {version or ''}".strip() + f"; {kept}")
+
+
+def _runs(asked: _Asked) -> Iterator[tuple[str, StudySpec]]:
+    """Runs that must complete."""
+    yield "waits, and sends", asked.spec("server", [{**DOWN, "opened_by": "client"}])
+    yield "connects, and sends", asked.spec("server", [{**DOWN, "opened_by": "server"}])
+    yield "connects, and receives", asked.spec("client", [{**DOWN, "opened_by": "client"}])
+    yield "waits, and receives", asked.spec("client", [{**DOWN, "opened_by": "server"}])
+    yield "two connections at once", asked.spec("server", [DOWN, UP])
+    for way in ("down", "up"):
+        name = f"path.{way}.drop"
+        lost = asked.spec("server", [DOWN], vary={name: {"position": f"0..{LOST}"}})
+        yield f"each of the first {LOST} packets {way} lost in turn", lost
+    often = {"position": "3", "period": 5}
+    effects = {"duplicates": {"duplicate": often}, "damaged packets": {"corrupt": often}}
+    effects["packets out of order"] = {"reorder": {**often, "past": 2}}
+    for what, effect in effects.items():
+        yield what, asked.spec("server", [DOWN, UP], path={"down": effect, "up": effect})
+
+
+def _run(name: str, spec: StudySpec) -> Check:
+    backend = open_backend(MODEL, spec)
+    failed: list[str] = []
+    try:
+        backend.check(lambda done, total: None)
+        for runs, table in backend.sweep(range(spec.design.runs), 1, lambda: False):
+            for run, row in zip(runs, table.to_pylist(), strict=True):
+                if row["error"] is not None:
+                    failed.append((f"run {run}: " if spec.design.runs > 1 else "") + row["error"])
+    except (RexmitError, ValueError) as error:
+        failed.append(one_line(error))
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        return Check(name, "failed", failed[0] + more)
+    runs_of = f"{spec.design.runs} runs" if spec.design.runs > 1 else "1 run"
+    return Check(name, "passed", f"complete in {runs_of}")
+
+
+def _garbage(line: Line) -> str:
+    line.hello()
+    line.open(active=False)
+    drawn = random.Random(1)
+    packets = [b"", b"\x45", bytes(20), bytes(65_535)]
+    packets += [drawn.randbytes(drawn.randrange(1, 1_600)) for _ in range(60)]
+    # Headers that say more than there is.
+    packets += [bytes([0x45, 0, 255, 255]) + drawn.randbytes(drawn.randrange(60)) for _ in range(20)]
+    for packet in packets:
+        line.packet(packet)
+    return f"{len(packets)} packets of any bytes, up to 65,535 of them"
+
+
+def _early(line: Line) -> str:
+    line.hello()
+    line.open(active=True)
+    answer = line.connect()
+    if not answer.packets:
+        raise LineError("CONNECT sent nothing")
+    if answer.timer is None:
+        return "its first packet has no timer"
+    for part in (1, 2, 3):
+        line.now = answer.timer * part // 4
+        if line.timer().packets:
+            raise LineError(f"TIMER at {line.now} ns sent a packet, and it was due at {answer.timer} ns")
+    line.now = answer.timer
+    line.timer()
+    return "a timer that is not due does nothing"
+
+
+def _aborts(line: Line) -> str:
+    line.hello()
+    for active in (True, False):
+        line.open(active=active)
+        if active:
+            line.connect()
+        line.abort()
+        line.packet(b"")
+        line.close()
+        line.timer()
+    return "and is called after that"
+
+
+def _twice(line: Line) -> str:
+    for _ in range(2):
+        if not line.hello().forgets:
+            return "it says that it does not"
+        line.open(active=True)
+        line.connect()
+        line.bye()
+    return "HELLO after BYE"
+
+
+_CALLS: Mapping[str, Callable[[Line], str]] = {
+    "takes garbage for packets": _garbage,
+    "is asked too early": _early,
+    "breaks off": _aborts,
+    "forgets a run": _twice,
+}
+"""What is called beside a run."""
+
+
+def _called(asked: _Asked, name: str, calls: Callable[[Line], str]) -> Check:
+    try:
+        with Line(asked.command, asked.folder, asked.protocol) as line:
+            return Check(name, "passed", calls(line))
+    except LineError as error:
+        return Check(name, "failed", str(error))
+
+
+def _again(asked: _Asked) -> Iterator[Check]:
+    """How far a run is the same again, and whether that depends on how fast the machine is."""
+    path = {"down": {"drop": "3,7"}}
+    plain = open_backend(MODEL, asked.spec("server", [DOWN], path=path))
+    paused = open_backend(MODEL, asked.spec("server", [DOWN], path=path, stack={"pause": PAUSE}))
+    try:
+        same = repeats(0, ("server", "client"), plain.capture)
+        turns = iter((plain.capture, paused.capture))
+        slow = repeats(0, ("server", "client"), lambda run, files: next(turns)(run, files))
+    except (RexmitError, ValueError) as error:
+        yield Check("is the same again", "failed", one_line(error))
+        return
+    yield Check("is the same again", "told", _words(same))
+    if same.level == "none":
+        yield Check("reads no clock", "told", "cannot be seen of what is not the same again")
+    elif slow.level == "none":
+        yield Check("reads no clock", "failed", f"with {PAUSE} of real time before each call, {slow.why}")
+    else:
+        yield Check("reads no clock", "passed", f"the same with {PAUSE} of real time before each call")
+
+
+def _words(told: Repeats) -> str:
+    if told.level == "bytes":
+        return "to the byte"
+    if told.level == "sizes-and-times":
+        return "in the sizes and times of its packets, not in their bytes"
+    return f"no: {told.why}"

@@ -1,0 +1,157 @@
+"""`rexmit stack check`: what it finds of programs that keep to the protocol, and of those that do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rexmit
+from click.testing import CliRunner
+from rexmit.cli.stack import stack
+
+EXAMPLES = Path(__file__).parents[2] / "examples/stacks"
+MINE = """
+import sys, time, random
+sys.path.insert(0, {examples!r})
+from rexmit.stack import serve
+from stop_and_wait import StopAndWait
+class Mine(StopAndWait):
+{text}
+serve(Mine, name="mine")
+"""
+
+
+def checked(command: str, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The exit code, and the checks by their names."""
+    done = CliRunner().invoke(stack, ["check", command, "--json", *options])
+    checks = json.loads(done.output)["checks"]
+    return done.exit_code, {one["name"]: one for one in checks}
+
+
+def of(text: str, folder: Path) -> str:
+    path = folder / "mine.py"
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    path.write_text(MINE.format(examples=str(EXAMPLES), text=body))
+    return f"{sys.executable} {path}"
+
+
+@pytest.fixture(scope="module")
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example in C."""
+    if (compiler := shutil.which("cc")) is None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", "no C compiler"
+        pytest.skip("no C compiler on this machine")
+    built = tmp_path_factory.mktemp("c") / "stop_and_wait"
+    options = ["-O1", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([compiler, *options, "-o", built, EXAMPLES / "stop_and_wait.c"], check=True)
+    return built
+
+
+def test_the_examples_pass_every_check(in_c: Path) -> None:
+    for command in (f"{sys.executable} {EXAMPLES}/stop_and_wait.py", str(in_c)):
+        code, checks = checked(command)
+        assert (code, [one for one in checks.values() if one["found"] == "failed"]) == (0, [])
+        assert checks["is the same again"]["text"] == "to the byte"
+        assert len(checks) == 17
+
+
+def test_both_examples_send_the_same_packets_through_loss(in_c: Path) -> None:
+    def rows(command: str) -> list[Any]:
+        scenario = {
+            "hosts": {"server": {"stack": {"program": command}}, "client": {"stack": "rfc"}},
+            "path": {"rate": "10 Mbit/s", "delay": "10 ms", "loss": "5 %"},
+            "transfers": [{"from": "server", "to": "client", "writes": "50 x 1000 bytes"}],
+        }
+        study = rexmit.Study.from_dict({"title": "c", "scenario": scenario, "design": {"replications": 4}})
+        table = study.run(progress=False).table().sort("run")
+        assert table["error"].to_list() == [None] * 4
+        return table.select("time_ns", "retransmits", "timeouts").rows()
+
+    assert rows(str(in_c)) == rows(f"{sys.executable} {EXAMPLES}/stop_and_wait.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (
+            "def emit(self, *a, **k):\n    if random.SystemRandom().random() < 0.6: super().emit(*a, **k)",
+            "is the same again",
+            "no: ",
+        ),
+        (
+            "def set_timer(self, at):\n"
+            "    slow = time.perf_counter() - self.__dict__.setdefault('at', time.perf_counter()) > 0.02\n"
+            "    super().set_timer(at and at + 7 * slow * 10**6)",
+            "reads no clock",
+            "with 2 ms of real time before each call, at the",
+        ),
+        (
+            "def begin(self):\n    super().begin()\n    self.next = random.SystemRandom().getrandbits(32)",
+            "is the same again",
+            "in the sizes and times of its packets, not in their bytes",
+        ),
+        ("def timer(self, now): pass", "each of the first 12 packets down lost in turn", "run "),
+        (
+            "def packet(self, now, data):\n    data[1]\n    super().packet(now, data)",
+            "takes garbage for packets",
+            "PACKET: it ended",
+        ),
+        ("def abort(self, now): raise ValueError", "breaks off", "ABORT: it ended instead of answering"),
+        ("def connect(self, now): pass", "connects, and sends", "nothing more could happen"),
+    ],
+)
+def test_what_a_program_does_wrong_is_found(text: str, name: str, expected: str, tmp_path: Path) -> None:
+    code, checks = checked(of(text, tmp_path))
+    assert checks[name]["text"].startswith(expected), checks[name]
+    told = checks[name]["found"] == "told"
+    assert told or (checks[name]["found"], code) == ("failed", 1)
+
+
+def test_what_is_not_there_ends_the_check_at_once() -> None:
+    code, checks = checked("./there-is-none")
+    assert code == 1
+    assert list(checks) == ["starts"]
+    assert "HELLO" in checks["starts"]["text"]
+
+
+def test_a_transport_over_udp_is_checked_against_itself(tmp_path: Path) -> None:
+    """Whatever UDP carries is as sealed as QUIC: the toy of this test sends one datagram at a time."""
+    toy = Path(__file__).with_name("toy_over_udp.py")
+    code, checks = checked(f"{sys.executable} {toy}", "--protocol", "quic")
+    assert (code, [one for one in checks.values() if one["found"] == "failed"]) == (0, [])
+
+
+def test_streams_over_udp_are_put_together_again() -> None:
+    own = {"program": f"{sys.executable} {Path(__file__).with_name('toy_over_udp.py')}", "protocol": "quic"}
+    scenario = {
+        "hosts": {"server": {"stack": own}, "client": {"stack": own}},
+        "path": {"rate": "10 Mbit/s", "delay": "10 ms", "loss": "3 %"},
+        "transfers": [{"from": "server", "to": "client", "writes": "30 x 2500 bytes", "streams": 3}],
+        "messages": True,
+    }
+    results = rexmit.Study.from_dict({"title": "streams", "scenario": scenario}).run(progress=False)
+    row = results.table().row(0, named=True)
+    assert (row["error"], row["completed"]) == (None, True)
+    assert row["retransmits"] > 0
+    assert results.messages()["delivered"].to_list() == [30]
+
+
+def test_an_sctp_is_checked_against_the_model() -> None:
+    toy = Path(__file__).with_name("toy_sctp.py")
+    code, checks = checked(f"{sys.executable} {toy}", "--protocol", "sctp")
+    assert (code, [one for one in checks.values() if one["found"] == "failed"]) == (0, [])
+    assert checks["is the same again"]["text"] == "to the byte"
+
+
+def test_a_program_of_another_protocol_is_told() -> None:
+    code, checks = checked(f"{sys.executable} {EXAMPLES}/stop_and_wait.py", "--protocol", "sctp")
+    assert code == 1
+    assert any(
+        "it speaks tcp, and the host sctp: give stack.protocol" in one["text"] for one in checks.values()
+    )
