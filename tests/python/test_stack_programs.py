@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,20 @@ serve(Drawn, name="drawn")
     study(of(program(text))).run(progress=False, out=tmp_path / "out")
     provenance = json.loads((tmp_path / "out/provenance.json").read_text())
     assert provenance["sessions"][-1]["repeats"] == "sizes-and-times"
+
+
+def test_a_results_folder_that_is_opened_starts_no_program(tmp_path: Path) -> None:
+    """Its report has the captures that were kept."""
+    made = study(of(STOP_AND_WAIT)).run(tmp_path / "out", progress=False, capture="all")
+    assert made.trace(0)["state"].height > 0
+    opened = rexmit.open_results(tmp_path / "out")
+    with pytest.raises(rexmit.UsageError, match="no command starts what a results folder names"):
+        opened.trace(0)
+    with pytest.raises(rexmit.UsageError, match="no command starts what a results folder names"):
+        opened.capture(0, server=tmp_path / "server.pcapng")
+    with warnings.catch_warnings(record=True):
+        page = rexmit.write_report(opened, tmp_path / "page.html")
+    assert page.stat().st_size > 0
 
 
 def alive(pid: int) -> bool:

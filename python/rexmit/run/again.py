@@ -73,7 +73,8 @@ class Again:
         key = hash((spec.design.seed, spec.design.replications))
         if key not in self._backends:
             study = self._results.study
-            self._backends[key] = open_backend(str(study["backend"]), spec, as_recorded(study))
+            options = as_recorded(study, self._results.new_runs > 0)
+            self._backends[key] = open_backend(str(study["backend"]), spec, options)
         return self._backends[key]
 
 

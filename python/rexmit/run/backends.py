@@ -52,7 +52,9 @@ class BackendOptions:
     `allow_unsupported` runs a study all the same whose settings the backend cannot have. `keep` is what a
     backend writes down while a run happens, where running it again would not give the same. `state_at` says
     when state is noted: `changes`, `writes` or an interval. `kernel` names the kernel of guests where their
-    hosts name none; of several that a name means, one whose hash is in `kernels` is taken.
+    hosts name none; of several that a name means, one whose hash is in `kernels` is taken. Without
+    `programs`, a study whose hosts have programs for their stacks is refused: whoever opens a stranger's
+    results starts none.
     """
 
     allow_unsupported: bool = False
@@ -60,6 +62,7 @@ class BackendOptions:
     state_at: str = "changes"
     kernel: str | None = None
     kernels: tuple[str, ...] = ()
+    programs: bool = True
 
 
 class Backend(Protocol):
@@ -116,6 +119,12 @@ class ModelBackend:
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
+        if self.has_stack_programs and not options.programs:
+            raise UsageError(
+                "hosts of these runs have programs for their stacks, and no command starts what a results "
+                "folder names; keep what you want to see as they run (--capture, --state, --verdicts), or "
+                "run them again"
+            )
         self._stack_kernels = self._kernel_stacks()
         self._details = details_of(spec)
         if "transmissions" in self.table_kinds and self._sends_silently():
@@ -300,10 +309,14 @@ def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = No
     raise UsageError(f"unknown backend {name!r}{nearest(name, BACKENDS)}")
 
 
-def as_recorded(study: Mapping[str, Any]) -> BackendOptions:
-    """Options by which a backend has the kernels of which a study.json tells, as far as they are here."""
+def as_recorded(study: Mapping[str, Any], programs: bool = False) -> BackendOptions:
+    """Options by which a backend has the kernels of which a study.json tells, as far as they are here.
+
+    `programs` says that its programs may be started: this process has run them already.
+    """
     each = study.get("kernels") or [study]
-    return BackendOptions(kernels=tuple(one["hash"] for one in each if isinstance(one.get("hash"), str)))
+    hashes = tuple(one["hash"] for one in each if isinstance(one.get("hash"), str))
+    return BackendOptions(kernels=hashes, programs=programs)
 
 
 def is_virtual(name: str) -> bool:

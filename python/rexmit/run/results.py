@@ -278,7 +278,7 @@ class Results:
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
-        backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
+        backend = open_backend(self.study["backend"], spec, as_recorded(self.study, self.new_runs > 0))
         with temporary_folder() as folder:
             named = {**dict(zip(HOSTS, (server, client), strict=True)), **(at or {})}
             paths = {host: Path(path) for host, path in named.items() if path is not None}
@@ -305,7 +305,7 @@ class Results:
         Raises UsageError for a run in real time, which is never the same again, or of another kernel.
         """
         spec, own = self._as_run(run)
-        backend = open_backend(self.study["backend"], spec, as_recorded(self.study))
+        backend = open_backend(self.study["backend"], spec, as_recorded(self.study, self.new_runs > 0))
         if backend.real_time:
             text = "took real time, and no run would be the same again"
             raise UsageError(

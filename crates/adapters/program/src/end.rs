@@ -17,8 +17,10 @@ use crate::frame::{Answer, Call, Data, Leaving, State, Timer};
 use crate::host::Host;
 use crate::traffic::{Cause, Traffic};
 
-/// A write is offered in pieces of so many bytes; a message, at most so many at once.
+/// A write is offered in pieces of so many bytes, and of fewer where fewer were taken the last time; a message, at most so
+/// many at once.
 const PIECE: u64 = 1 << 16;
+const LEAST_PIECE: u64 = 1 << 12;
 const MESSAGE: u64 = 1 << 22;
 /// A read asks for no more.
 const MOST_READ: u64 = 1 << 20;
@@ -45,6 +47,8 @@ pub(crate) struct ProgramEnd {
     state: State,
     secrets: String,
     writer: StreamWriter,
+    /// How much is offered at once.
+    piece: u64,
     buffer: Vec<u8>,
     inbox: Inbox,
 }
@@ -87,6 +91,7 @@ impl ProgramEnd {
             state: State::default(),
             secrets: String::new(),
             writer: StreamWriter::new(settings.role, settings.places.clone()),
+            piece: PIECE,
             buffer: Vec::new(),
             inbox: Inbox {
                 furthest: 0,
@@ -312,9 +317,10 @@ impl Socket for ProgramEnd {
         }
         let mut taken = 0;
         while taken < len {
-            let piece = (len - taken).min(PIECE);
+            let piece = (len - taken).min(self.piece);
             let took = self.offer(now, piece, how);
             taken += took;
+            self.piece = (2 * took).clamp(LEAST_PIECE, PIECE);
             if took < piece {
                 break;
             }
