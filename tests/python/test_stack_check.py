@@ -53,6 +53,25 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.fixture(scope="module")
+def in_go(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example in Go."""
+    if (compiler := shutil.which("go")) is None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", "no Go"
+        pytest.skip("no Go on this machine")
+    built = tmp_path_factory.mktemp("go") / "stopandwait"
+    module = EXAMPLES.parents[1] / "go/rexmitstack"
+    subprocess.run([compiler, "vet", "./..."], cwd=module, check=True)
+    subprocess.run([compiler, "build", "-o", built, "./stopandwait"], cwd=module, check=True)
+    return built
+
+
+def test_the_example_in_go_passes_every_check(in_go: Path) -> None:
+    code, checks = checked(str(in_go))
+    assert (code, [one for one in checks.values() if one["found"] == "failed"]) == (0, [])
+    assert checks["is the same again"]["text"] == "to the byte"
+
+
 def test_the_examples_pass_every_check(in_c: Path) -> None:
     for command in (f"{sys.executable} {EXAMPLES}/stop_and_wait.py", str(in_c)):
         code, checks = checked(command)

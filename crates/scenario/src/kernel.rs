@@ -22,7 +22,8 @@ impl HostSpec {
     /// stands in `linux` counts before those.
     pub fn kernel_settings(&self) -> KernelSettings {
         let mut settings = KernelSettings::default();
-        for (key, value) in changed_values(&self.stack) {
+        // Where a program begins is not written by anybody.
+        for (key, value) in changed_values(&self.stack).into_iter().filter(|(key, _)| key != "folder") {
             if translate(&key, &value, &mut settings.linux).is_none() {
                 settings.unsupported.push(format!("stack.{key}"));
             }

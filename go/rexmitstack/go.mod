@@ -1,0 +1,3 @@
+module github.com/rexmit/rexmit/go/rexmitstack
+
+go 1.21

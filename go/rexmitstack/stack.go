@@ -1,0 +1,309 @@
+// Package rexmitstack is the far side of rexmit's protocol for stacks that are programs, version 1.
+//
+// A stack is a function that makes ends; [Serve] answers rexmit's calls with them, one at a time. Times are those of the
+// run, in nanoseconds. While an end is called, it says what it does by the methods of its [Line]. It must read no clock, start
+// no goroutine that outlives the call, and draw random numbers from [Run.Random] alone, so that the same run is the same again.
+//
+// docs/reference/stack-protocol.md describes the bytes.
+package rexmitstack
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand"
+	"net/netip"
+	"os"
+)
+
+// Version is that of the protocol.
+const Version = 1
+
+// Event is what an application should know.
+type Event byte
+
+// The events.
+const (
+	Connected Event = iota
+	Writable
+	Readable
+	EndOfStream
+	Closed
+	Reset
+	TimedOut
+)
+
+// Why says for what a packet leaves.
+type Why byte
+
+// The reasons; AsItShows leaves it to the packet's bytes.
+const (
+	AsItShows Why = iota
+	New
+	Timeout
+	Loss
+	Probe
+	Ack
+	Control
+	Rst
+)
+
+// Field is a number in the state of an end.
+type Field byte
+
+// The fields; times are in nanoseconds.
+const (
+	Cwnd Field = iota
+	Ssthresh
+	InFlight
+	SndWnd
+	SendQueue
+	RecvQueue
+	Srtt
+	Rttvar
+	Rto
+	RexmtDue
+	Phase
+	Timeouts
+	FastRetransmits
+	DupAcks
+)
+
+// Run is what is known of a run.
+type Run struct {
+	Random   *rand.Rand
+	MTU      int             `json:"mtu"`
+	Protocol string          `json:"protocol"`
+	Profile  map[string]any  `json:"profile"`
+	Settings json.RawMessage `json:"settings"`
+}
+
+// Opening is what an end is made from.
+type Opening struct {
+	Active        bool
+	Streams       uint16
+	Local, Remote netip.AddrPort
+}
+
+// How says how what the application writes is to be delivered; all ones: without limit.
+type How struct {
+	Stream         uint16
+	Unordered      bool
+	MaxRetransmits uint32
+	Lifetime       uint64
+	Place          uint64
+}
+
+// Follows is the place of data that follow those read before.
+const Follows = ^uint64(0)
+
+// Data is what a read gives.
+type Data struct {
+	Stream uint16
+	Place  uint64
+	Ends   bool
+	Bytes  []byte
+}
+
+// End is one end of a connection.
+type End interface {
+	Connect(now uint64)
+	Packet(now uint64, data []byte)
+	Timer(now uint64)
+	Write(now uint64, data []byte, how How) int
+	Read(now uint64, most int) *Data
+	Close(now uint64)
+	Abort(now uint64)
+}
+
+// Line is how an end says what it does while it is called.
+type Line struct {
+	items []byte
+	due   uint64
+	tick  bool
+}
+
+func (l *Line) item(kind byte, parts ...[]byte) {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	l.items = append(l.items, kind)
+	l.items = binary.LittleEndian.AppendUint32(l.items, uint32(size))
+	for _, part := range parts {
+		l.items = append(l.items, part...)
+	}
+}
+
+func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
+
+// Send lets an IP packet leave.
+func (l *Line) Send(packet []byte, why Why) { l.item(3, []byte{byte(why)}, packet) }
+
+// Tell tells the application.
+func (l *Line) Tell(event Event) { l.item(4, []byte{byte(event)}) }
+
+// SetReadable says how many bytes wait for a read.
+func (l *Line) SetReadable(count int) { l.item(5, number(uint64(count))) }
+
+// SetTimer asks for a call of Timer at a time of the run.
+func (l *Line) SetTimer(at uint64) {
+	l.due, l.tick = at, false
+	l.item(6, []byte{1}, number(at))
+}
+
+// StopTimer asks for no more.
+func (l *Line) StopTimer() {
+	l.due, l.tick = ^uint64(0), false
+	l.item(6, []byte{0}, number(0))
+}
+
+// Tick asks for a call of Timer every so many nanoseconds.
+func (l *Line) Tick(every uint64) {
+	l.due, l.tick = 0, true
+	l.item(6, []byte{2}, number(every))
+}
+
+// SetState tells the end's state for tables, with what is known of the fields, in order.
+func (l *Line) SetState(name string, values ...uint64) {
+	packed := append([]byte{byte(len(name))}, name...)
+	for i := 0; i+1 < len(values); i += 2 {
+		packed = append(append(packed, byte(values[i])), number(values[i+1])...)
+	}
+	l.item(7, packed)
+}
+
+// AddSecrets adds lines of NSS's key log.
+func (l *Line) AddSecrets(lines string) { l.item(8, []byte(lines)) }
+
+// Stack is a program's stack.
+type Stack struct {
+	Name, Build, Protocols string
+	// Forgets says that one process may serve one run after the other.
+	Forgets bool
+	Make    func(run *Run, opening Opening, line *Line) End
+}
+
+type opened struct {
+	end  End
+	line *Line
+}
+
+type server struct {
+	stack Stack
+	run   *Run
+	ends  map[uint32]opened
+}
+
+// Serve answers rexmit until it is gone.
+func Serve(stack Stack) error {
+	file := os.NewFile(3, "rexmit")
+	in := bufio.NewReaderSize(file, 1<<16)
+	s := server{stack: stack}
+	var head [4]byte
+	for {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return nil
+		}
+		call := make([]byte, binary.LittleEndian.Uint32(head[:]))
+		if _, err := io.ReadFull(in, call); err != nil || len(call) == 0 {
+			return err
+		}
+		items, err := s.answer(call[0], call[1:])
+		if err != nil {
+			return err
+		}
+		out := binary.LittleEndian.AppendUint32(nil, uint32(len(items)+1))
+		if _, err := file.Write(append(append(out, call[0]|128), items...)); err != nil {
+			return nil
+		}
+	}
+}
+
+func (s *server) answer(kind byte, body []byte) ([]byte, error) {
+	switch kind {
+	case 1:
+		seed := int64(binary.LittleEndian.Uint64(body[2:]))
+		s.run, s.ends = &Run{Random: rand.New(rand.NewSource(seed))}, map[uint32]opened{}
+		var l Line
+		l.item(16, []byte{Version, 0})
+		l.item(17, []byte(s.stack.Name))
+		l.item(18, []byte(s.stack.Build))
+		l.item(19, []byte(s.stack.Protocols))
+		if s.stack.Forgets {
+			l.item(20)
+		}
+		return l.items, json.Unmarshal(body[34:], s.run)
+	case 10:
+		s.ends = nil
+		return nil, nil
+	}
+	now, n := binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint32(body[8:])
+	body = body[12:]
+	if kind == 2 {
+		line := &Line{due: ^uint64(0)}
+		s.ends[n] = opened{s.stack.Make(s.run, opening(body), line), line}
+	}
+	end, ok := s.ends[n]
+	if !ok {
+		return nil, fmt.Errorf("a call of the unknown end %d", n)
+	}
+	if err := end.called(kind, now, body); err != nil {
+		return nil, err
+	}
+	said := end.line.items
+	end.line.items = nil
+	return said, nil
+}
+
+func (o opened) called(kind byte, now uint64, body []byte) error {
+	switch kind {
+	case 2:
+	case 3:
+		o.end.Connect(now)
+	case 4:
+		o.end.Packet(now, body)
+	case 5:
+		if o.line.due <= now {
+			if !o.line.tick {
+				o.line.due = ^uint64(0)
+			}
+			o.end.Timer(now)
+		}
+	case 6:
+		le := binary.LittleEndian
+		how := How{le.Uint16(body), body[2]&1 == 1, le.Uint32(body[3:]), le.Uint64(body[7:]), le.Uint64(body[15:])}
+		taken := o.end.Write(now, body[23:], how)
+		o.line.item(1, le.AppendUint32(nil, uint32(taken)))
+	case 7:
+		if data := o.end.Read(now, int(binary.LittleEndian.Uint32(body))); data != nil {
+			head := append(binary.LittleEndian.AppendUint16(nil, data.Stream), number(data.Place)...)
+			ends := byte(0)
+			if data.Ends {
+				ends = 1
+			}
+			o.line.item(2, append(head, ends), data.Bytes)
+		}
+	case 8:
+		o.end.Close(now)
+	case 9:
+		o.end.Abort(now)
+	default:
+		return fmt.Errorf("a call of the unknown kind %d", kind)
+	}
+	return nil
+}
+
+func opening(body []byte) Opening {
+	size := 4
+	if body[3] == 6 {
+		size = 16
+	}
+	address := func(at int) netip.AddrPort {
+		ip, _ := netip.AddrFromSlice(body[at : at+size])
+		return netip.AddrPortFrom(ip, binary.LittleEndian.Uint16(body[at+size:]))
+	}
+	return Opening{body[0] == 0, binary.LittleEndian.Uint16(body[1:]), address(4), address(4 + size + 2)}
+}
