@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,9 +42,8 @@ pub struct Program {
     started_by: u32,
     process: Child,
     line: UnixStream,
+    /// What it has printed as errors; whoever listens to it has a share while it can print more.
     printed: Arc<Mutex<Vec<u8>>>,
-    /// Disconnected once it can print no more.
-    silent: Receiver<()>,
     /// Its group is killed once this is closed, however that comes.
     #[expect(dead_code, reason = "held, and closed with it")]
     leash: UnixStream,
@@ -73,22 +71,17 @@ impl Program {
             let mut process = process.spawn()?;
             let printed = Arc::<Mutex<Vec<u8>>>::default();
             let (errors, kept) = (process.stderr.take(), Arc::clone(&printed));
-            let (prints, silent) = mpsc::channel::<()>();
-            let listens = move || {
-                errors.into_iter().for_each(|errors| listen(errors, &kept));
-                drop(prints);
-            };
+            let listens = move || errors.into_iter().for_each(|errors| listen(errors, &kept));
             std::thread::Builder::new().name("errors of a program".into()).spawn(listens)?;
-            Ok((line, process, printed, silent, leash))
+            Ok((line, process, printed, leash))
         };
-        let (line, process, printed, silent, leash) = started().map_err(ProgramError::Start)?;
+        let (line, process, printed, leash) = started().map_err(ProgramError::Start)?;
         Ok(Self {
             command,
             started_by: std::process::id(),
             process,
             line,
             printed,
-            silent,
             leash,
             out: Vec::with_capacity(PIECE),
             read: vec![0; PIECE],
@@ -209,10 +202,7 @@ impl Program {
             return ProgramError::Hung { seconds, words: self.last_words() };
         }
         // One that ends closes its line first.
-        let due = Instant::now() + TO_END;
-        while !has_ended(self.process.id()) && Instant::now() < due {
-            std::thread::park_timeout(Duration::from_millis(1));
-        }
+        wait_until(|| has_ended(self.process.id()));
         let by_itself = has_ended(self.process.id());
         end_group(self.process.id());
         let ending = match self.process.wait() {
@@ -220,7 +210,7 @@ impl Program {
             _ => format!("it closed descriptor {LINE}"),
         };
         // What it has printed may not have been read yet.
-        let _ = self.silent.recv_timeout(TO_END);
+        wait_until(|| Arc::strong_count(&self.printed) == 1);
         ProgramError::Ended { ending, words: self.last_words() }
     }
 
@@ -237,6 +227,14 @@ impl Drop for Program {
         // It holds nothing that is to be kept: what it had to write, it wrote before it answered that the run is over.
         end_group(self.process.id());
         let _ = self.process.wait();
+    }
+}
+
+/// Waits for what comes soon, if it comes.
+fn wait_until(what: impl Fn() -> bool) {
+    let due = Instant::now() + TO_END;
+    while !what() && Instant::now() < due {
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 
@@ -294,6 +292,9 @@ unsafe fn watch(leash: i32) -> ! {
     unsafe {
         libc::dup2(leash, 0);
         libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0);
+        // As a copy of rexmit it would keep its memory: a shell is small. Without one it waits as it is.
+        let words = [c"sh".as_ptr(), c"-c".as_ptr(), c"read x; kill -9 0".as_ptr(), std::ptr::null()];
+        libc::execvp(c"/bin/sh".as_ptr(), words.as_ptr());
         let mut byte = 0_u8;
         while libc::read(0, (&raw mut byte).cast(), 1) != 0 {}
         libc::kill(0, libc::SIGKILL);
