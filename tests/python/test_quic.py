@@ -95,6 +95,8 @@ def test_captures_are_decrypted_by_the_secrets_in_them(code: str, tmp_path: Path
         assert streams.count("10.0.2.1") >= 16
         assert shown(capture, "tls.handshake.type")
         assert not shown(capture, "frame.number", where="quic.decryption_failed")
+        summary = rexmit.analyze(capture).summary
+        assert (summary.packets, summary.quic, summary.others) == (len(frames), len(frames), 0)
 
 
 @stacks

@@ -3,6 +3,7 @@
 //! Nothing is allocated for a packet. What is not handed on is counted by its reason, so that every record is
 //! accounted for.
 
+mod quic;
 mod skipped;
 
 use std::net::SocketAddr;
@@ -18,6 +19,8 @@ use crate::packet::{Batch, Packet, Tcp, Transport};
 
 pub use skipped::Skipped;
 
+use quic::{Datagram, QuicFlows};
+
 /// Turns records into packets. Call [`push`](Self::push) with every record in the order of the capture.
 #[derive(Debug)]
 pub struct Decoder {
@@ -26,6 +29,7 @@ pub struct Decoder {
     records: u64,
     skipped: Skipped,
     fragments: Reassembler,
+    quic: QuicFlows,
     limits: Counts,
 }
 
@@ -34,6 +38,7 @@ enum Reason {
     Link(RecordError),
     Ip(ParseError),
     OtherTransport,
+    Udp(Datagram),
     Fragment,
 }
 
@@ -45,6 +50,7 @@ impl Decoder {
             records: 0,
             skipped: Skipped::default(),
             fragments: Reassembler::new(),
+            quic: QuicFlows::default(),
             limits: Counts::default(),
         }
     }
@@ -135,7 +141,8 @@ impl Decoder {
             }
             Reason::Link(RecordError::Parse(_)) | Reason::Ip(_) => skipped.malformed += 1,
             Reason::Link(_) => skipped.not_ip += 1,
-            Reason::OtherTransport => skipped.other_transport += 1,
+            Reason::Udp(datagram) if self.quic.take(datagram) => skipped.quic += 1,
+            Reason::OtherTransport | Reason::Udp(_) => skipped.other_transport += 1,
             Reason::Fragment => skipped.fragments += 1,
         }
     }
@@ -229,7 +236,7 @@ fn encapsulated(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<Segment, Reason>
     let Ok(datagram) = ip.udp() else { return Err(Reason::OtherTransport) };
     let (header, len) = (datagram.header, datagram.payload_len);
     if header.src_port() != PORT && header.dst_port() != PORT {
-        return Err(Reason::OtherTransport);
+        return Err(Reason::Udp(Datagram::of(ip, &header)));
     }
     // Whatever else uses the port is no damaged SCTP.
     let is_sctp =

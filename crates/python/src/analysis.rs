@@ -212,6 +212,7 @@ fn skipped_json(skipped: &Skipped) -> Value {
     json!({
         "unknown_link": links,
         "not_ip": skipped.not_ip,
+        "quic": skipped.quic,
         "other_transport": skipped.other_transport,
         "malformed": skipped.malformed,
         "cut": skipped.cut,

@@ -127,6 +127,11 @@ class Summary:
         return {acted["limit"]: acted["times"] for acted in self.limits}
 
     @property
+    def quic(self) -> int:
+        """Datagrams of QUIC, which is not judged."""
+        return int(self.skipped.get("quic", 0))
+
+    @property
     def others(self) -> int:
         """Packets of other protocols, and those that the filter left out."""
         return sum(int(self.skipped.get(name, 0)) for name in ("not_ip", "other_transport", "filtered"))

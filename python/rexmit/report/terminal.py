@@ -51,6 +51,8 @@ def totals_line(overview: Overview, summary: Summary) -> RenderableType:
         parts.append(plural(overview.tcp.flows, "TCP connection"))
     if overview.sctp.flows:
         parts.append(plural(overview.sctp.flows, "SCTP association"))
+    if summary.quic:
+        parts.append(f"{plural(summary.quic, 'QUIC packet')} passed over")
     if summary.others:
         parts.append(f"{plural(summary.others, 'other packet')} passed over")
     lines = [Text(", ".join(parts), style=STRONG)]

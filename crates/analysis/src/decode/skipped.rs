@@ -10,7 +10,9 @@ pub struct Skipped {
     pub links: BTreeMap<u16, u64>,
     /// Frames of another protocol than IP.
     pub not_ip: u64,
-    /// IP packets of another transport than TCP and SCTP.
+    /// Datagrams of QUIC.
+    pub quic: u64,
+    /// IP packets of another transport than TCP, SCTP and QUIC.
     pub other_transport: u64,
     /// Headers that contradict themselves.
     pub malformed: u64,
@@ -28,7 +30,7 @@ pub struct Skipped {
 impl Skipped {
     /// Records that are in none of the packets handed on.
     pub fn records(&self) -> u64 {
-        let Self { links, not_ip, other_transport, malformed, cut, fragments, filtered, .. } = self;
-        links.values().sum::<u64>() + not_ip + other_transport + malformed + cut + fragments + filtered
+        let Self { links, not_ip, quic, other_transport, malformed, cut, fragments, filtered, .. } = self;
+        links.values().sum::<u64>() + not_ip + quic + other_transport + malformed + cut + fragments + filtered
     }
 }

@@ -187,6 +187,27 @@ fn what_is_not_judged_is_counted_by_its_reason() {
     assert_eq!(skipped.links.iter().collect::<Vec<_>>(), [(&105, &1), (&147, &2)]);
 }
 
+/// A short header is one of QUIC where long ones have passed between the same ends, in whatever direction.
+#[test]
+fn datagrams_of_quic_are_counted_by_themselves() {
+    let long = [&[0xc3, 0, 0, 0, 1, 0, 0, 0, 4][..], &[9; 4]].concat();
+    let datagram = |ports: (u16, u16), bytes: &[u8]| {
+        let datagram = UdpDatagram::new(ports.0, ports.1, Payload::Bytes(bytes.into()));
+        record(LinkType::RAW, ip(false, WireTransport::Udp(datagram)).emit())
+    };
+    let short = [0x41; 30];
+    let (decoder, batch) = decode(&[
+        datagram((5_001, 10_000), &short),
+        datagram((10_000, 5_001), &long),
+        datagram((10_000, 5_001), &short),
+        datagram((10_000, 53), &short),
+        datagram((10_000, 5_001), b""),
+    ]);
+    assert!(batch.packets.is_empty());
+    let skipped = decoder.skipped();
+    assert_eq!((skipped.quic, skipped.other_transport, skipped.records()), (2, 3, 5));
+}
+
 /// The record of a fragment of `packet`, bytes `from..to` of its body.
 fn fragment(packet: &[u8], from: usize, to: usize) -> Record {
     let mut data = packet[..20].to_vec();
