@@ -45,6 +45,7 @@ __all__ = [
     "senders",
     "serve_emulation",
     "serve_job",
+    "stack_programs",
     "stacks",
     "sweep_emulations",
     "table_descriptions",

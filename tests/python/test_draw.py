@@ -10,11 +10,12 @@ import pytest
 import rexmit
 from rexmit import _native
 from rexmit.errors import UsageError
+from rexmit.run.stacks import third_parties
 
 LEFT_OUT = {
     "LinuxSpec": {"version"},
     "PathSpec": {"emulator", "qdisc"},
-    "HostSpec": {"access", "alternate_address", "at", "code", "count", "program", "usrsctp"},
+    "HostSpec": {"access", "alternate_address", "at", "code", "count", "program", *third_parties()},
     "TransferSpec": {"congestion", "flows", "name", "socket"},
 }
 """Keys that no scenario has: the kernel to take, programs, a second path, other code, single sockets,

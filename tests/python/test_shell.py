@@ -13,6 +13,7 @@ import pytest
 import rexmit
 from rexmit.cli import cli, main
 from rexmit.cli.roff import manual_page, page_name, walk
+from rexmit.run.stacks import third_parties
 
 PAGES = Path(__file__).resolve().parents[2] / "man" / "data" / "share" / "man" / "man1"
 COMMANDS = dict(walk("rexmit", cli))
@@ -92,7 +93,8 @@ def test_settings_are_completed_after_the_study() -> None:
 
 
 def test_backends_commands_and_options_are_completed() -> None:
-    assert _completed("rexmit run x --backend stack") == ["stack:usrsctp", "stack:linux"]
+    foreign = [f"stack:{name}" for name in third_parties()]
+    assert _completed("rexmit run x --backend stack") == foreign
     assert _completed("rexmit run x --ver") == ["--verdicts"]
     assert _completed("rexmit man kernel b") == ["build"]
     assert _completed("rexmit completion ") == ["bash", "zsh", "fish"]
