@@ -52,6 +52,7 @@ fn transfer(total: u64) -> Result<(u64, f64), SettingError> {
             streams: 1,
             phase: Duration::ZERO,
             marks_places: false,
+            places: None,
             wish: None,
         };
         run.endpoint(choose(host, 0, 1), &settings)

@@ -98,6 +98,7 @@ impl Net {
                 streams: 1,
                 phase: Duration::ZERO,
                 marks_places: false,
+                places: None,
                 wish: None,
             };
             Side { end: LwipEnd::new(host, config, &settings), events: Vec::new() }
@@ -439,6 +440,7 @@ fn an_assertion_that_fails_ends_the_host_and_not_the_process() {
         streams: 1,
         phase: Duration::ZERO,
         marks_places: false,
+        places: None,
         wish: None,
     };
     let mut end = LwipEnd::new(&host, &LwipConfig::default(), &settings);
