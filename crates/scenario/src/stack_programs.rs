@@ -1,12 +1,11 @@
 //! `hosts.X.stack = { program = "./mine" }`: a program of one's own as a host's stack.
 
+use rexmit_stacks::PROGRAM_KEYS;
 use serde_json::{Value, json};
 
 use crate::SpecError;
 use crate::kernel_names::set;
 
-/// The keys of `stack` that are about the program, and of no profile.
-const OWN: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
 /// The code that runs it.
 const CODE: &str = "program";
 
@@ -32,14 +31,14 @@ pub(crate) fn name_stack_programs(scenario: &mut Value) -> Result<(), SpecError>
 /// A stack without what is about its program, as profiles have it.
 pub(crate) fn profile_of(stack: &Value) -> Option<Value> {
     let table = stack.as_object().filter(|table| table.contains_key("program"))?;
-    let rest = table.iter().filter(|(key, _)| !OWN.contains(&key.as_str()));
+    let rest = table.iter().filter(|(key, _)| !PROGRAM_KEYS.contains(&key.as_str()));
     Some(Value::Object(rest.map(|(key, value)| (key.clone(), value.clone())).collect()))
 }
 
 /// Puts what a stack says of its program beside the values of the whole profile.
 pub(crate) fn add_program(profile: &mut Value, stack: &Value) {
     let table = stack.as_object().filter(|table| table.contains_key("program"));
-    for (key, value) in table.into_iter().flatten().filter(|(key, _)| OWN.contains(&key.as_str())) {
+    for (key, value) in table.into_iter().flatten().filter(|(key, _)| PROGRAM_KEYS.contains(&key.as_str())) {
         profile[key] = value.clone();
     }
 }

@@ -21,6 +21,7 @@ mod clock;
 mod end;
 mod factory;
 pub mod quic;
+mod ranges;
 pub mod rate;
 mod registry;
 mod sctp_packets;
@@ -39,7 +40,9 @@ pub use factory::{
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};
-pub use settings::{SettingError, TABLE, changed_values, nearest, read, unknown_name, write_error};
+pub use settings::{
+    SettingError, TABLE, changed_values, nearest, read, settings_at, unknown_name, with_table, write_error,
+};
 pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
 pub use socket_options::{SocketSpec, SocketWish};
 pub use tcp_packets::{TcpCarries, TcpPackets};

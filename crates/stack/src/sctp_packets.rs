@@ -182,6 +182,12 @@ impl SctpPackets {
         self.received.has(tsn)
     }
 
+    /// The same of all DATA chunks of `[from, end)`.
+    pub fn has_received_all(&self, from: SeqNumber, end: SeqNumber) -> bool {
+        let count = end.diff(from).max(0) as u32;
+        (0..count).all(|n| self.has_received(from + n))
+    }
+
     /// Bytes of data sent and not cumulatively acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.in_flight

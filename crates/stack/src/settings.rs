@@ -2,8 +2,12 @@
 
 use std::fmt;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
+
+use crate::HostSettings;
 
 /// A setting that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +54,7 @@ pub fn write_error(f: &mut fmt::Formatter<'_>, key: &str, message: &str) -> fmt:
 ///
 /// # Errors
 /// The first key or value that does not fit.
-pub fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, SettingError> {
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, SettingError> {
     serde_path_to_error::deserialize(value).map_err(|e| {
         let key: Vec<String> = e.path().iter().map(part).collect();
         SettingError::new(key.join("."), explain(&e.into_inner().to_string()))
@@ -149,6 +153,32 @@ pub fn changed_values(stack: &Value) -> Vec<(String, Value)> {
         flatten("", stack, &mut changes);
     }
     changes
+}
+
+/// The settings of a library at a host, and the keys that it cannot have. A library is a system of its own, so the profile's
+/// name means nothing to it; single values that the scenario changes in a profile count where `translate` sets what they are
+/// for the library (`None`: it has no such setting), and what stands in its own table counts before those.
+pub fn settings_at<T: Default + Serialize + DeserializeOwned>(
+    host: &HostSettings<'_>,
+    translate: impl Fn(&str, &Value, &mut T) -> Option<()>,
+) -> (T, Vec<String>) {
+    let mut settings = T::default();
+    let mut unsupported = Vec::new();
+    for (key, value) in changed_values(host.stack) {
+        if translate(&key, &value, &mut settings).is_none() {
+            unsupported.push(host.key(&format!("stack.{key}")));
+        }
+    }
+    (with_table(settings, host.settings), unsupported)
+}
+
+/// Settings with those that stand in a table of theirs, which has been checked.
+pub fn with_table<T: Serialize + DeserializeOwned>(settings: T, table: Option<&Value>) -> T {
+    let mut whole = serde_json::to_value(&settings).unwrap_or_default();
+    for (key, value) in table.and_then(Value::as_object).into_iter().flatten() {
+        whole[key] = value.clone();
+    }
+    serde_json::from_value(whole).unwrap_or(settings)
 }
 
 /// The leaves of a table by their dotted names.

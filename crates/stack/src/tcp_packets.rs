@@ -1,11 +1,10 @@
 //! What the packets of a TCP end show of it, for code that does not tell itself: which carry data again, and what has
 //! arrived.
 
-use std::collections::BTreeMap;
-
 use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
 
 use crate::Counters;
+use crate::ranges::Ranges;
 
 /// One end of a connection, as its packets show it. Why it sends, and how often its timers expire, they do not say.
 #[derive(Clone, Debug, Default)]
@@ -112,51 +111,35 @@ impl TcpPackets {
 /// What has arrived of a peer's sequence space.
 #[derive(Clone, Debug, Default)]
 struct Received {
-    /// All before has arrived.
-    next: Option<SeqNumber>,
-    /// Pieces behind it: how far behind `next` each begins, and ends.
-    behind: BTreeMap<u32, u32>,
+    /// The number of the first byte of data.
+    first: Option<SeqNumber>,
+    /// Bytes from there on.
+    bytes: Ranges,
 }
 
 impl From<SeqNumber> for Received {
-    fn from(next: SeqNumber) -> Self {
-        Self { next: Some(next), behind: BTreeMap::new() }
+    fn from(first: SeqNumber) -> Self {
+        Self { first: Some(first), bytes: Ranges::default() }
     }
 }
 
 impl Received {
+    /// The place of a number, that nearest to the first one that is missing; 0 for what lies before all.
+    fn place(&self, number: SeqNumber) -> Option<u64> {
+        let until = self.bytes.until();
+        let away = number.diff(self.first? + until as u32);
+        Some(until.saturating_add_signed(away.into()))
+    }
+
     fn take(&mut self, seq: SeqNumber, len: u32) {
-        let Some(next) = self.next else { return };
-        let (from, end) = (i64::from(seq.diff(next)), i64::from((seq + len).diff(next)));
-        if end <= 0 {
-            return;
+        if let (Some(from), Some(end)) = (self.place(seq), self.place(seq + len)) {
+            self.bytes.add(from, end);
         }
-        let (mut from, mut end) = (from.max(0) as u32, end as u32);
-        let touched: Vec<u32> =
-            self.behind.range(..=end).filter(|(_, other)| **other >= from).map(|(start, _)| *start).collect();
-        for start in touched {
-            let other = self.behind.remove(&start).unwrap_or(start);
-            (from, end) = (from.min(start), end.max(other));
-        }
-        if from > 0 {
-            self.behind.insert(from, end);
-            return;
-        }
-        self.next = Some(next + end);
-        self.behind = std::mem::take(&mut self.behind)
-            .into_iter()
-            .map(|(start, other)| (start - end, other - end))
-            .collect();
     }
 
     fn has(&self, from: SeqNumber, end: SeqNumber) -> bool {
-        let Some(next) = self.next else { return false };
-        if end.diff(next) <= 0 {
-            return true;
-        }
-        let from = from.diff(next).max(0) as u32;
-        let end = end.diff(next) as u32;
-        self.behind.range(..=from).next_back().is_some_and(|(_, until)| *until >= end)
+        let place = |number| self.place(number);
+        place(from).zip(place(end)).is_some_and(|(from, end)| self.bytes.has(from, end))
     }
 }
 

@@ -14,7 +14,9 @@ mod own;
 pub use end::{AnyEnd, AnyRun};
 pub use own::{OwnCongestion, OwnParts};
 pub use rexmit_linux::{Kernel, provide as provide_kernel};
-pub use rexmit_program::{About as AboutProgram, allow as allow_programs, ask_about as ask_about_program};
+pub use rexmit_program::{
+    About as AboutProgram, KEYS as PROGRAM_KEYS, allow as allow_programs, ask_about as ask_about_program,
+};
 
 /// Every stack that is built in.
 pub static STACKS: &[&dyn StackFactory] = &[

@@ -2,7 +2,7 @@
 
 use rexmit_stack::{
     About, Determinism, HostSettings, RunSettings, SettingError, SocketSpec, SocketWish, StackFactory,
-    StackRun, changed_values, read,
+    StackRun, read, settings_at,
 };
 use rexmit_units::Bytes;
 use serde_json::Value;
@@ -123,23 +123,8 @@ fn with_wish(settings: &LwipConfig, wish: &SocketWish) -> (LwipConfig, Vec<Strin
     (changed, rest.keys().collect())
 }
 
-/// The settings of lwIP at a host, and the keys that it cannot have. It is a system of its own, so the profile's name means
-/// nothing to it; single values that the scenario changes in a profile count where lwIP has a setting for them, and what
-/// stands in the table `lwip` counts before those.
 fn settings_of(host: &HostSettings<'_>) -> (LwipConfig, Vec<String>) {
-    let mut settings = LwipConfig::default();
-    let mut unsupported = Vec::new();
-    for (key, value) in changed_values(host.stack) {
-        if translate(&key, &value, &mut settings).is_none() {
-            unsupported.push(host.key(&format!("stack.{key}")));
-        }
-    }
-    let given = host.settings.and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut whole = serde_json::to_value(&settings).unwrap_or_default();
-    for (key, value) in given {
-        whole[key] = value;
-    }
-    (serde_json::from_value(whole).unwrap_or(settings), unsupported)
+    settings_at(host, translate)
 }
 
 /// Sets what a value of a profile is in lwIP; `None` where it has no such setting.

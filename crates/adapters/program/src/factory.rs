@@ -18,8 +18,8 @@ use crate::pool::Command;
 
 /// How long a program has for an answer, where the scenario says nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The keys of `stack` that are about the program.
-const OWN: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
+/// The keys of `stack` that are about the program, and of no profile.
+pub const KEYS: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
 
 /// Programs as a stack that hosts can run.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl Planned {
         (run.streams)(&host.key("program")).fill_bytes(&mut seed);
         let changed: BTreeMap<String, Value> = changed_values(host.stack)
             .into_iter()
-            .filter(|(key, _)| !OWN.contains(&key.split('.').next().unwrap_or_default()))
+            .filter(|(key, _)| !KEYS.contains(&key.split('.').next().unwrap_or_default()))
             .filter(|(key, _)| key != "protocol")
             .collect();
         let settings = json!({

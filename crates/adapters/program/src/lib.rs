@@ -18,6 +18,6 @@ mod pool;
 mod process;
 mod traffic;
 
-pub use factory::{ProgramStack, ask_about};
+pub use factory::{KEYS, ProgramStack, ask_about};
 pub use pool::allow;
 pub use process::About;

@@ -94,10 +94,7 @@ impl Traffic {
     pub fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
         match &self.seen {
             Seen::Tcp(seen) => seen.has_received(from, end),
-            Seen::Sctp(seen) => {
-                let count = end.diff(from).max(0) as u32;
-                (0..count).all(|n| seen.has_received(from + n))
-            }
+            Seen::Sctp(seen) => seen.has_received_all(from, end),
             Seen::Quic(_) => false,
         }
     }

@@ -10,7 +10,7 @@ use quinn_proto::{
 use rexmit_stack::quic::QuicProfile;
 use rexmit_stack::{
     About, Determinism, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError,
-    SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, read, seeded,
+    SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, read, seeded, with_table,
 };
 use rexmit_units::{Bytes, Duration};
 use serde_json::Value;
@@ -291,10 +291,5 @@ fn settings_of(host: &HostSettings<'_>) -> Result<(QuinnConfig, Vec<String>), Se
     if profile.max_ack_delay.is_some() {
         unsupported.push(host.key("stack.max_ack_delay"));
     }
-    let given = host.settings.and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut whole = serde_json::to_value(&settings).unwrap_or_default();
-    for (key, value) in given {
-        whole[key] = value;
-    }
-    Ok((read(whole)?, unsupported))
+    Ok((with_table(settings, host.settings), unsupported))
 }

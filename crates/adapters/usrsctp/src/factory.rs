@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use rexmit_stack::{
     About, Counters, Determinism, EndSettings, HostSettings, RandomStream, RngCore, RunSettings,
-    SettingError, SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, Transmission, changed_values,
-    read,
+    SettingError, SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, Transmission, read, settings_at,
 };
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_wire::SeqNumber;
@@ -151,23 +150,8 @@ impl StackEnd for Association {
     }
 }
 
-/// The settings of the library at a host, and the keys that it cannot have. It is a system of its own, so the profile's
-/// name means nothing to it; single values that the scenario changes in a profile count where the library has a setting
-/// for them, and what stands in the table `usrsctp` counts before those.
 fn settings_of(host: &HostSettings<'_>) -> (UsrsctpConfig, Vec<String>) {
-    let mut settings = UsrsctpConfig::default();
-    let mut unsupported = Vec::new();
-    for (key, value) in changed_values(host.stack) {
-        if translate(&key, &value, &mut settings).is_none() {
-            unsupported.push(host.key(&format!("stack.{key}")));
-        }
-    }
-    let given = host.settings.and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut whole = serde_json::to_value(&settings).unwrap_or_default();
-    for (key, value) in given {
-        whole[key] = value;
-    }
-    (serde_json::from_value(whole).unwrap_or(settings), unsupported)
+    settings_at(host, translate)
 }
 
 /// Sets what a value of a profile is in the library; `None` where it has no such setting.

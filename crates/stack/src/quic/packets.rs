@@ -6,6 +6,7 @@ use rexmit_wire::QuicContent;
 
 use crate::Counters;
 use crate::quic::{Frame, Frames};
+use crate::ranges::Ranges;
 
 /// A space of packet numbers (RFC 9000 section 12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +165,7 @@ impl QuicPackets {
     /// How much of one of the peer's streams has arrived in order, and whether that is all of it.
     pub fn arrived_of(&self, stream: u64) -> (u64, bool) {
         self.arrived.get(&stream).map_or((0, false), |arrived| {
-            let until = arrived.ranges.until;
+            let until = arrived.ranges.until();
             (until, arrived.end == Some(until))
         })
     }
@@ -190,9 +191,9 @@ impl QuicPackets {
                 Frame::Ack(ranges) => ranges,
                 Frame::Stream { id, offset, len, fin } => {
                     let arrived = self.arrived.entry(id).or_default();
-                    let before = arrived.ranges.until;
+                    let before = arrived.ranges.until();
                     arrived.ranges.add(offset, offset + len);
-                    self.in_order += arrived.ranges.until - before;
+                    self.in_order += arrived.ranges.until() - before;
                     if fin {
                         arrived.end = Some(offset + len);
                     }
@@ -228,36 +229,6 @@ impl QuicPackets {
         {
             entry.remove();
         }
-    }
-}
-
-/// Numbers from 0: all before `until`, and pieces behind it by where each begins.
-#[derive(Clone, Debug, Default)]
-struct Ranges {
-    until: u64,
-    behind: BTreeMap<u64, u64>,
-}
-
-impl Ranges {
-    fn add(&mut self, mut from: u64, mut end: u64) {
-        if end <= self.until {
-            return;
-        }
-        let touched: Vec<u64> =
-            self.behind.range(..=end).filter(|(_, other)| **other >= from).map(|(start, _)| *start).collect();
-        for start in touched {
-            let other = self.behind.remove(&start).unwrap_or(start);
-            (from, end) = (from.min(start), end.max(other));
-        }
-        if from <= self.until {
-            self.until = end;
-        } else {
-            self.behind.insert(from, end);
-        }
-    }
-
-    fn len(&self) -> u64 {
-        self.until + self.behind.iter().map(|(from, end)| end - from).sum::<u64>()
     }
 }
 
