@@ -184,6 +184,8 @@ type Stack struct {
 	// Forgets says that one process may serve one run after the other.
 	Forgets bool
 	Make    func(run *Run, opening Opening, line *Line) End
+	// Over, where it is set, is called when a run is over.
+	Over func()
 }
 
 type opened struct {
@@ -238,6 +240,9 @@ func (s *server) answer(kind byte, body []byte) ([]byte, error) {
 		return l.items, json.Unmarshal(body[34:], s.run)
 	case 10:
 		s.ends = nil
+		if s.stack.Over != nil {
+			s.stack.Over()
+		}
 		return nil, nil
 	}
 	now, n := binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint32(body[8:])

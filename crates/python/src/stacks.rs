@@ -1,8 +1,10 @@
 //! The stacks that hosts can run.
 
+use std::collections::BTreeMap;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rexmit_sim::{Kernel, Registry, Resolved, ask_about_program, registry};
+use rexmit_sim::{Kernel, Registry, Resolved, SOURCES, Source, ask_about_program, registry};
 use serde_json::{Value, json};
 
 use crate::scenarios::{parse, value_error};
@@ -25,6 +27,25 @@ pub fn stacks() -> PyResult<String> {
     table
         .and_then(|table| serde_json::to_string(&table))
         .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// What the programs are built from that are stacks of rexmit's own, as JSON: a list of tables with `name`, `tool` (`go` or
+/// `cargo`), `folder` (below which it is built), `files` (texts by their places), and `program` (where it is once built, or null
+/// where nobody has a home).
+#[pyfunction]
+pub fn stack_sources() -> PyResult<String> {
+    let entry = |source: &&Source| {
+        let files: BTreeMap<&str, &str> = source.files.iter().copied().collect();
+        json!({
+            "name": source.name,
+            "tool": source.tool,
+            "folder": source.folder,
+            "files": files,
+            "program": source.program(),
+        })
+    };
+    let table: Vec<Value> = SOURCES.iter().map(entry).collect();
+    serde_json::to_string(&table).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Says how a kernel is booted for hosts that run the code `linux` and name it so; a `name` of `""` is for those that name

@@ -15,7 +15,8 @@ pub use end::{AnyEnd, AnyRun};
 pub use own::{OwnCongestion, OwnParts};
 pub use rexmit_linux::{Kernel, provide as provide_kernel};
 pub use rexmit_program::{
-    About as AboutProgram, KEYS as PROGRAM_KEYS, allow as allow_programs, ask_about as ask_about_program,
+    About as AboutProgram, KEYS as PROGRAM_KEYS, Source, Tool, allow as allow_programs,
+    ask_about as ask_about_program,
 };
 
 /// Every stack that is built in.
@@ -27,8 +28,12 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_smoltcp::SmoltcpStack,
     &rexmit_lwip::LwipStack,
     &rexmit_quinn::QuinnStack,
+    &rexmit_gvisor::STACK,
     &rexmit_program::ProgramStack,
 ];
+
+/// What the programs are built from that are stacks of rexmit's own.
+pub static SOURCES: &[&Source] = &[&rexmit_gvisor::SOURCE];
 
 /// The same as a registry, of which a host that chooses none gets the models.
 pub fn registry() -> Registry {

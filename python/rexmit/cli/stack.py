@@ -1,4 +1,4 @@
-"""`rexmit stack`: a program of a user's as a host's stack, checked."""
+"""`rexmit stack`: programs as stacks of hosts, built, and checked if they are a user's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNS = {"passed": "ok", "failed": "failed", "told": ""}
 
 @click.group(cls=Commands, epilog='\b\nExample:\n  rexmit stack check "./mine --fast"')
 def stack() -> None:
-    """Check a program that is to be the stack of a host."""
+    """Build programs that are stacks of hosts, and check one of yours."""
 
 
 @stack.command(
@@ -52,3 +52,28 @@ def check(ctx: click.Context, program: str, protocol: str, as_json: bool) -> Non
         click.echo(f"{len(found)} checks, {failed} failed")
     if failed:
         ctx.exit(1)
+
+
+@stack.command(epilog="\b\nExamples:\n  rexmit stack build\n  rexmit stack build gvisor")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--force", is_flag=True, help="Build again what was built.")
+@json_option
+def build(names: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Build the programs of stacks that are written in other languages, all of them or those of these names.
+
+    Each is built once, and again when its files have changed. They are kept in $REXMIT_CACHE, else in
+    $XDG_CACHE_HOME/rexmit, else in ~/.cache/rexmit.
+    """
+    # Loaded where it is used: it needs the native code.
+    from rexmit.run.stack_builds import build_stack, source_of, stack_sources
+
+    chosen = [source_of(name) for name in names] or list(stack_sources().values())
+    built = {}
+    for source in chosen:
+        if not as_json and (force or not source.built):
+            click.echo(f"{source.name}: building, which takes a minute or two ...", err=True)
+        built[source.name] = str(build_stack(source, force=force))
+        if not as_json:
+            click.echo(f"{source.name}: {built[source.name]}")
+    if as_json:
+        print_json(built)

@@ -17,7 +17,7 @@ use crate::host::{Begin, Host};
 use crate::pool::Command;
 
 /// How long a program has for an answer, where the scenario says nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// The keys of `stack` that are about the program, and of no profile.
 pub const KEYS: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
 
@@ -48,17 +48,17 @@ impl StackFactory for ProgramStack {
     }
 
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError> {
-        let hosts = run.hosts.iter().map(|host| Planned::new(host, run)).collect::<Result<_, _>>()?;
+        let hosts = run.hosts.iter().map(|host| planned(host, run)).collect::<Result<_, _>>()?;
         Ok(Box::new(Run { hosts }))
     }
 }
 
-struct Run {
-    hosts: Vec<Planned>,
+pub(crate) struct Run {
+    pub hosts: Vec<Planned>,
 }
 
 /// A host, which is made with its first connection.
-struct Planned {
+pub(crate) struct Planned {
     command: Command,
     begin: Begin,
     host: Option<Rc<RefCell<Host>>>,
@@ -66,15 +66,16 @@ struct Planned {
 }
 
 impl Planned {
-    fn new(host: &HostSettings<'_>, run: &RunSettings<'_>) -> Result<Self, SettingError> {
-        let command = command_of(host)?;
+    /// A host with this command, whose program is told the single values that its scenario changes in a profile, and settings.
+    pub fn new(
+        host: &HostSettings<'_>,
+        run: &RunSettings<'_>,
+        command: Command,
+        changed: &BTreeMap<String, Value>,
+        settings: Value,
+    ) -> Self {
         let mut seed = [0; 32];
         (run.streams)(&host.key("program")).fill_bytes(&mut seed);
-        let changed: BTreeMap<String, Value> = changed_values(host.stack)
-            .into_iter()
-            .filter(|(key, _)| !KEYS.contains(&key.split('.').next().unwrap_or_default()))
-            .filter(|(key, _)| key != "protocol")
-            .collect();
         let settings = json!({
             "host": host.name,
             "protocol": host.protocol,
@@ -82,7 +83,7 @@ impl Planned {
             "address": host.address,
             "peer": host.peer,
             "profile": changed,
-            "settings": host.stack.get("settings").cloned().unwrap_or_else(|| json!({})),
+            "settings": settings,
         });
         let begin = Begin {
             name: host.name.into(),
@@ -91,7 +92,7 @@ impl Planned {
             seed,
             settings: settings.to_string(),
         };
-        Ok(Self { command, begin, host: None, ends: 0 })
+        Self { command, begin, host: None, ends: 0 }
     }
 
     fn host(&mut self) -> Rc<RefCell<Host>> {
@@ -116,12 +117,24 @@ impl StackRun for Run {
 /// A host without a program, or with one that cannot be.
 pub fn ask_about(host: &HostSettings<'_>) -> Result<Result<crate::About, String>, SettingError> {
     let run = RunSettings { hosts: &[], streams: &|_| rexmit_stack::seeded(0) };
-    let planned = Planned::new(host, &run)?;
+    let planned = planned(host, &run)?;
     let host = Host::begin(&planned.command, &planned.begin);
     Ok(match host.failure() {
         Some(failure) => Err(failure.to_string()),
         None => Ok(host.about().clone()),
     })
+}
+
+/// A host whose scenario names the program.
+fn planned(host: &HostSettings<'_>, run: &RunSettings<'_>) -> Result<Planned, SettingError> {
+    let command = command_of(host)?;
+    let changed: BTreeMap<String, Value> = changed_values(host.stack)
+        .into_iter()
+        .filter(|(key, _)| !KEYS.contains(&key.split('.').next().unwrap_or_default()))
+        .filter(|(key, _)| key != "protocol")
+        .collect();
+    let settings = host.stack.get("settings").cloned().unwrap_or_else(|| json!({}));
+    Ok(Planned::new(host, run, command, &changed, settings))
 }
 
 /// The program that a host has for its stack.
@@ -154,19 +167,20 @@ fn command_of(host: &HostSettings<'_>) -> Result<Command, SettingError> {
             .map(PathBuf::from)
             .ok_or_else(|| wrong("folder", "the name of the folder that the program begins in".into()))?,
     };
-    let time = |key: &str, default: Duration| match host.stack.get(key) {
-        None => Ok(std::time::Duration::from_nanos(default.as_nanos())),
+    let time = |key: &str, default: std::time::Duration| match host.stack.get(key) {
+        None => Ok(default),
         Some(time) => time
             .as_str()
             .and_then(|time| time.parse().ok())
             .filter(|time: &Duration| !time.is_zero())
             .map(|time| std::time::Duration::from_nanos(time.as_nanos()))
-            .ok_or_else(|| wrong(key, format!("a real time, such as \"{default}\""))),
+            .ok_or_else(|| wrong(key, format!("a real time, such as \"{} s\"", default.as_secs()))),
     };
     let patience = time("answer_within", PATIENCE)?;
-    let pause = time("pause", Duration::ZERO)?;
+    let pause = time("pause", std::time::Duration::ZERO)?;
     if host.stack.get("settings").is_some_and(|settings| !settings.is_object()) {
         return Err(wrong("settings", "a table, which the program is given as JSON".into()));
     }
-    Ok(Command { words, folder, patience, pause })
+    let name = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
+    Ok(Command { name, words, folder, patience, pause })
 }

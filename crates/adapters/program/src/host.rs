@@ -103,7 +103,7 @@ fn greet(command: &Command, begin: &Begin) -> Result<(Program, About), ProgramEr
 
 /// The one line that names the stack, the call and what came.
 fn told(command: &Command, host: &str, call: &str, now: Instant, error: &ProgramError) -> String {
-    let words = shlex::try_join(command.words.iter().map(String::as_str)).unwrap_or_default();
+    let name = &command.name;
     let at = Duration::from_nanos(now.as_nanos());
-    format!("stack {words} of {host}, call {call} at {at}: {error}")
+    format!("stack {name} of {host}, call {call} at {at}: {error}")
 }

@@ -7,6 +7,9 @@
 //! A program is kept for the next run where it says that it forgets the last one. It is started in a session of its own and
 //! ends, with what it has started, with the run, or when rexmit ends.
 //!
+//! A program may be one of rexmit's own around somebody's code, which has a name among the stacks and settings of its own:
+//! [`Packaged`].
+//!
 //! Not modelled: an answer that speaks of another end than the one that was called; a second path; options of sockets.
 
 mod end;
@@ -14,10 +17,12 @@ mod error;
 mod factory;
 pub mod frame;
 mod host;
+mod packaged;
 mod pool;
 mod process;
 mod traffic;
 
 pub use factory::{KEYS, ProgramStack, ask_about};
+pub use packaged::{GO_FAR_SIDE, Packaged, Source, Tool};
 pub use pool::allow;
 pub use process::About;

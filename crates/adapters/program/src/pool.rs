@@ -7,12 +7,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::error::ProgramError;
+use crate::packaged;
 use crate::process::Program;
 
 /// How a program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Its name and the words that follow.
+    /// What messages call it.
+    pub name: String,
+    /// The program and the words that follow.
     pub words: Vec<String>,
     /// The folder that it begins in.
     pub folder: PathBuf,
@@ -22,15 +25,23 @@ pub struct Command {
     pub pause: Duration,
 }
 
-/// How programs are started, once that is allowed. Who never allows it has no code that starts processes: the library that
-/// a guest's own kernel loads links this crate too, and must not have it.
-static START: OnceLock<Start> = OnceLock::new();
+/// How programs are started and where built ones are, once that is allowed. Who never allows it has no code that starts
+/// processes: the library that a guest's own kernel loads links this crate too, and must not have it.
+static MEANS: OnceLock<Means> = OnceLock::new();
 
-type Start = fn(&Command) -> Result<Program, ProgramError>;
+struct Means {
+    start: fn(&Command) -> Result<Program, ProgramError>,
+    cache: fn() -> Option<PathBuf>,
+}
 
 /// Allows that this process starts programs.
 pub fn allow() {
-    START.get_or_init(|| start);
+    MEANS.get_or_init(|| Means { start, cache: packaged::cache });
+}
+
+/// The user's folder of what rexmit builds, if programs are allowed.
+pub(crate) fn cache() -> Option<PathBuf> {
+    (MEANS.get()?.cache)()
 }
 
 /// Programs that no run of this process has now. They end with the process.
@@ -58,7 +69,7 @@ pub(crate) fn kept(command: &Command) -> Option<Program> {
 
 /// A new program.
 pub(crate) fn begin(command: &Command) -> Result<Program, ProgramError> {
-    START.get().map_or_else(|| Err(lost()), |start| start(command))
+    MEANS.get().map_or_else(|| Err(lost()), |means| (means.start)(command))
 }
 
 /// Keeps a program for later runs.

@@ -1,0 +1,114 @@
+"""Programs that are stacks of rexmit's own, each around somebody's code: how they are built, once a machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rexmit import _native
+from rexmit.errors import RexmitError, UsageError, nearest
+from rexmit.places import temporary_folder
+
+_TOOLS = {
+    "go": ("go", "install Go 1.26 or newer: https://go.dev/dl"),
+    "cargo": ("cargo", "install Rust: https://rustup.rs"),
+}
+
+
+@dataclass(frozen=True)
+class StackSource:
+    """What a program is built from; `program` is where it is once it is built, below the user's cache."""
+
+    name: str
+    tool: str
+    folder: str
+    files: Mapping[str, str]
+    program: Path
+
+    @property
+    def built(self) -> bool:
+        """It is there."""
+        return self.program.is_file()
+
+
+@cache
+def stack_sources() -> dict[str, StackSource]:
+    """Those of all such programs, by their names."""
+    found = {}
+    for entry in json.loads(_native.stack_sources()):
+        if entry["program"] is None:
+            raise RexmitError("no folder to keep programs in: set REXMIT_CACHE")
+        found[entry["name"]] = StackSource(
+            entry["name"], entry["tool"], entry["folder"], entry["files"], Path(entry["program"])
+        )
+    return found
+
+
+def source_of(name: str) -> StackSource:
+    """The one of this name. Raises UsageError, which names those there are."""
+    try:
+        return stack_sources()[name]
+    except KeyError:
+        raise UsageError(f"no program {name!r} to build{nearest(name, stack_sources())}") from None
+
+
+def build_stack(source: StackSource, *, force: bool = False) -> Path:
+    """The program, built now unless it is there from just the same files.
+
+    Its tool loads what it needs of the stack's own code, in the versions that the files name. Raises
+    RexmitError: the tool is missing, or says why it cannot.
+    """
+    program = source.program
+    if source.built and not force:
+        return program
+    tool, remedy = _TOOLS[source.tool]
+    if shutil.which(tool) is None:
+        raise RexmitError(f"{source.name} cannot be built, since {tool} is not here; {remedy}")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder() as place:
+        for name, text in source.files.items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        made = _built(source, place)
+        # Whole or not at all: another process may run the one that is there.
+        begun = program.with_name(f"{program.name}.{os.getpid()}")
+        try:
+            shutil.copy2(made, begun)
+            os.replace(begun, program)
+        finally:
+            begun.unlink(missing_ok=True)
+    return program
+
+
+def _built(source: StackSource, place: Path) -> Path:
+    """What the tool has made in this folder."""
+    folder = place / source.folder
+    if source.tool == "go":
+        made = place / "made"
+        # Without C the program is the same whatever compiler the machine has.
+        _call(source, ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(made)], folder, CGO_ENABLED="0")
+        return made
+    # What was compiled before is kept: only files that changed are compiled again.
+    target = source.program.parents[1] / "compiled" / source.name
+    _call(source, ["cargo", "build", "--release", "--locked"], folder, CARGO_TARGET_DIR=str(target))
+    return target / "release" / source.name
+
+
+def _call(source: StackSource, command: list[str], folder: Path, **environment: str) -> None:
+    """A command of the tool, whose words are kept where it fails."""
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return
+    log = source.program.with_name(f"{source.name}.log")
+    log.write_text(done.stdout + done.stderr)
+    last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it says nothing")
+    raise RexmitError(f"{source.name} cannot be built: {last.strip()} (all of it: {log})")
