@@ -48,7 +48,7 @@ func main() {
 		}
 		ends = nil
 	}
-	stack := rs.Stack{Name: "gvisor", Build: release(), Protocols: "tcp", Forgets: true, Make: make, Over: over}
+	stack := rs.Stack{Name: "gvisor", Build: rs.Release("gvisor.dev/gvisor"), Protocols: "tcp", Forgets: true, Make: make, Over: over}
 	if err := rs.Serve(stack); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

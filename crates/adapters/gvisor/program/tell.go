@@ -91,7 +91,6 @@ func (e *end) state(state tcp.EndpointState) {
 	add := func(field rs.Field, value uint64) { pairs = append(pairs, uint64(field), value) }
 	add(rs.Cwnd, uint64(info.SndCwnd)*e.mss)
 	add(rs.Phase, phases[info.CcState])
-	add(rs.Timeouts, stats.Timeouts.Value())
 	add(rs.FastRetransmits, stats.FastRetransmit.Value())
 	add(rs.Rto, uint64(info.RTO))
 	if info.RTT > 0 {

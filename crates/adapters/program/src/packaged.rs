@@ -44,9 +44,11 @@ pub enum Tool {
     Cargo,
 }
 
-/// A file of the far side in Go, which a program's module finds by its `replace`.
-pub const GO_FAR_SIDE: [(&str, &str); 2] = [
+/// The far side in Go, which a program's module finds by its `replace`.
+pub const GO_FAR_SIDE: [(&str, &str); 4] = [
     ("go/rexmitstack/go.mod", include_str!("../../../../go/rexmitstack/go.mod")),
+    ("go/rexmitstack/packet.go", include_str!("../../../../go/rexmitstack/packet.go")),
+    ("go/rexmitstack/release.go", include_str!("../../../../go/rexmitstack/release.go")),
     ("go/rexmitstack/stack.go", include_str!("../../../../go/rexmitstack/stack.go")),
 ];
 
