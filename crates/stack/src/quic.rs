@@ -3,9 +3,11 @@
 mod frames;
 mod packets;
 mod profile;
+mod reasons;
 mod streams;
 
 pub use frames::{Frame, Frames};
 pub use packets::{QuicCarries, QuicPackets, Space};
 pub use profile::{QuicCongestion, QuicProfile, QuicRecovery, QuicWindows};
+pub use reasons::QuicReasons;
 pub use streams::{StreamPlaces, StreamReader, StreamWriter};

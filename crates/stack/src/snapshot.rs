@@ -66,6 +66,19 @@ pub struct Counters<N = u64> {
     pub packets: u64,
 }
 
+impl Counters {
+    /// Those of an endpoint that has done nothing.
+    pub const NONE: Self = Self {
+        data_segments: 0,
+        retransmits: 0,
+        timeouts: 0,
+        fast_retransmits: 0,
+        pure_acks: 0,
+        dup_acks: 0,
+        packets: 0,
+    };
+}
+
 /// Counters of an endpoint as they are told; `None` is what is not known.
 pub type ToldCounters = Counters<Option<u64>>;
 

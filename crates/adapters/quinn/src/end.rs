@@ -8,15 +8,14 @@ use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, EndpointConfig,
     Event as QuinnEvent, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
 };
-use rexmit_stack::quic::{QuicCarries, QuicPackets, StreamReader, StreamWriter};
+use rexmit_stack::quic::{QuicCarries, QuicReasons, StreamReader, StreamWriter};
 use rexmit_stack::{
     Counters, EndSettings, Endpoint, Event, RandomStream, Reason, Role, Snapshot, Socket, StackEnd,
     Transmission,
 };
+use rexmit_tls::AtWork;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
-
-use crate::crypto::{self, AtWork};
 
 mod socket;
 
@@ -65,10 +64,9 @@ pub(crate) struct QuinnEnd {
     now: Instant,
     next: Option<Instant>,
     told: Told,
-    /// Losses that quinn had found, and probes in a row.
+    /// Losses that quinn had found.
     lost: u64,
-    backoff: u32,
-    recovers: bool,
+    reasons: QuicReasons,
     failure: Option<String>,
 }
 
@@ -92,19 +90,12 @@ impl std::fmt::Debug for QuinnEnd {
 impl QuinnEnd {
     /// An end with these settings, whose random numbers come from this stream.
     pub fn new(shared: &Shared, random: RandomStream, settings: &EndSettings) -> Self {
-        let work = AtWork {
-            random,
-            secrets: String::new(),
-            now: Instant::ZERO,
-            packets: QuicPackets::default(),
-            acknowledged: false,
-        };
-        let mut work = Some(work);
+        let mut work = Some(AtWork::new(random));
         let active = settings.role == Role::Active;
         let server = (!active).then(|| shared.server.clone());
-        let endpoint = crypto::with(&mut work, Instant::ZERO, || {
+        let endpoint = rexmit_tls::with(&mut work, Instant::ZERO, || {
             let mut seed = [0; 32];
-            crypto::fill(&mut seed).unwrap_or_default();
+            rexmit_tls::fill(&mut seed).unwrap_or_default();
             quinn_proto::Endpoint::new(shared.endpoint.clone(), server, shared.mtu_discovery, Some(seed))
         });
         Self {
@@ -124,8 +115,7 @@ impl QuinnEnd {
             next: None,
             told: Told::default(),
             lost: 0,
-            backoff: 0,
-            recovers: false,
+            reasons: QuicReasons::default(),
             failure: None,
             settings: settings.clone(),
         }
@@ -134,7 +124,7 @@ impl QuinnEnd {
     /// Does something with quinn, whose random numbers and time are this end's.
     fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Self) -> T) -> T {
         let mut work = self.work.take();
-        let result = crypto::with(&mut work, now, || act(self));
+        let result = rexmit_tls::with(&mut work, now, || act(self));
         self.work = work;
         result
     }
@@ -210,34 +200,16 @@ impl QuinnEnd {
         let found = lost > std::mem::replace(&mut self.lost, lost);
         let Some(work) = &mut self.work else { return Reason::New };
         if std::mem::take(&mut work.acknowledged) {
-            self.backoff = 0;
+            self.reasons.acknowledged();
         }
         let counters = &mut work.packets.counters;
         // A timer that finds no loss, and lets out no new data, was the probe's.
-        let by_probe = cause == Cause::Timer { awaits: true } && !found;
-        if by_probe && carries.new == 0 && carries.elicits_ack() {
-            // It may send two datagrams (RFC 9002 section 6.2.4).
-            if std::mem::take(first) {
-                self.backoff += 1;
-                counters.timeouts += 1;
-            }
-            if carries.crypto {
-                return Reason::Control { backoff: self.backoff };
-            }
-            return Reason::TailProbe;
+        let probes = cause == Cause::Timer { awaits: true } && !found;
+        // It may send two datagrams (RFC 9002 section 6.2.4).
+        if probes && QuicReasons::may_probe(carries) && std::mem::take(first) {
+            self.reasons.expired(counters);
         }
-        if carries.again > 0 {
-            if std::mem::replace(&mut self.recovers, true) {
-                return Reason::SackRecovery;
-            }
-            counters.fast_retransmits += 1;
-            return Reason::Fast { duplicates: 0, sacked: 0 };
-        }
-        if carries.new > 0 || carries.datagram {
-            self.recovers = false;
-            return Reason::New;
-        }
-        if carries.is_ack_only() { Reason::Ack } else { Reason::Control { backoff: 0 } }
+        self.reasons.of(counters, carries, probes)
     }
 
     /// Takes what the connection tells.
@@ -406,13 +378,7 @@ impl Endpoint for QuinnEnd {
         let sampled = self.told.connected.then(|| Duration::from_nanos(path.rtt.as_nanos() as u64));
         Snapshot {
             state,
-            phase: if self.backoff > 0 {
-                "loss"
-            } else if self.recovers {
-                "recovery"
-            } else {
-                "open"
-            },
+            phase: self.reasons.phase(),
             cwnd: path.cwnd,
             ssthresh: metrics.ssthresh.filter(|threshold| *threshold < u64::MAX / 2),
             recv_queue: Some(Socket::readable(self)),
@@ -426,16 +392,7 @@ impl Endpoint for QuinnEnd {
 
 impl StackEnd for QuinnEnd {
     fn counters(&self) -> &Counters {
-        static NONE: Counters = Counters {
-            data_segments: 0,
-            retransmits: 0,
-            timeouts: 0,
-            fast_retransmits: 0,
-            pure_acks: 0,
-            dup_acks: 0,
-            packets: 0,
-        };
-        self.work.as_ref().map_or(&NONE, |work| &work.packets.counters)
+        self.work.as_ref().map_or(&Counters::NONE, |work| &work.packets.counters)
     }
 
     fn misplaced_bytes(&self) -> u64 {
@@ -447,8 +404,7 @@ impl StackEnd for QuinnEnd {
     }
 
     fn take_secrets(&mut self) -> Option<String> {
-        let secrets = &mut self.work.as_mut()?.secrets;
-        (!secrets.is_empty()).then(|| std::mem::take(secrets))
+        self.work.as_mut()?.take_secrets()
     }
 }
 

@@ -16,8 +16,8 @@ use rexmit_units::{Bytes, Duration};
 use serde_json::Value;
 
 use crate::config::{Congestion, QuinnConfig};
-use crate::crypto;
 use crate::end::{QuinnEnd, Shared};
+use crate::watched;
 
 /// The smallest UDP payload that QUIC must be able to send (RFC 9000 section 14).
 const LEAST_PAYLOAD: u32 = 1_200;
@@ -84,8 +84,8 @@ impl StackFactory for QuinnStack {
             Ok(Host {
                 settings,
                 mtu: host.mtu,
-                client: crypto::client(zero_rtt)?,
-                server: crypto::server()?,
+                client: watched::client(zero_rtt)?,
+                server: watched::server()?,
                 streams: (run.streams)(&host.key("quinn")),
             })
         };
@@ -127,7 +127,7 @@ pub(crate) fn end_of(
     seed: u64,
     end: &EndSettings,
 ) -> Result<QuinnEnd, SettingError> {
-    let (client, server) = (crypto::client(settings.zero_rtt)?, crypto::server()?);
+    let (client, server) = (watched::client(settings.zero_rtt)?, watched::server()?);
     let host = Host { settings: settings.clone(), mtu, client, server, streams: seeded(seed) };
     Ok(QuinnEnd::new(&shared(&host, settings, end), seeded(seed), end))
 }
@@ -214,7 +214,7 @@ impl ConnectionIdGenerator for Ids {
 
 fn new_id() -> ConnectionId {
     let mut id = [0; ID_BYTES];
-    crypto::fill(&mut id).unwrap_or_default();
+    rexmit_tls::fill(&mut id).unwrap_or_default();
     ConnectionId::new(&id)
 }
 
@@ -222,7 +222,7 @@ struct Time;
 
 impl TimeSource for Time {
     fn now(&self) -> std::time::SystemTime {
-        std::time::UNIX_EPOCH + std::time::Duration::from_secs(crypto::unix_time())
+        std::time::UNIX_EPOCH + std::time::Duration::from_secs(rexmit_tls::unix_time())
     }
 }
 

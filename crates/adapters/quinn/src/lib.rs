@@ -19,7 +19,6 @@
 //! sealed and after it is opened.
 
 mod config;
-mod crypto;
 mod end;
 mod factory;
 #[cfg(test)]

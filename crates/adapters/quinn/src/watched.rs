@@ -11,15 +11,32 @@ use quinn_proto::crypto::{
 };
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
+use rexmit_stack::SettingError;
 use rexmit_stack::quic::Space;
 
-use crate::crypto;
+fn failed(error: impl std::fmt::Display) -> SettingError {
+    SettingError::new("", format!("quinn's TLS: {error}"))
+}
+
+/// TLS of a client.
+pub(crate) fn client(zero_rtt: bool) -> Result<Arc<dyn ClientConfig>, SettingError> {
+    let config = rexmit_tls::client_config(zero_rtt).map_err(failed)?;
+    let config = QuicClientConfig::try_from(config).map_err(failed)?;
+    Ok(Arc::new(WatchedClient(Arc::new(config))))
+}
+
+/// TLS of a server.
+pub(crate) fn server() -> Result<Arc<dyn ServerConfig>, SettingError> {
+    let config = rexmit_tls::server_config().map_err(failed)?;
+    let config = QuicServerConfig::try_from(config).map_err(failed)?;
+    Ok(Arc::new(WatchedServer(Arc::new(config))))
+}
 
 /// TLS of a client, watched.
-pub(crate) struct WatchedClient(pub Arc<QuicClientConfig>);
+struct WatchedClient(Arc<QuicClientConfig>);
 
 /// TLS of a server, watched.
-pub(crate) struct WatchedServer(pub Arc<QuicServerConfig>);
+struct WatchedServer(Arc<QuicServerConfig>);
 
 impl ClientConfig for WatchedClient {
     fn start_session(
@@ -134,14 +151,14 @@ impl PacketKey for WatchedKey {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len().saturating_sub(self.inner.tag_len());
         if let Some(plaintext) = buf.get(header_len..end) {
-            crypto::seals(self.space, packet, plaintext);
+            rexmit_tls::seals(self.space, packet, plaintext);
         }
         self.inner.encrypt(packet, buf, header_len);
     }
 
     fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         self.inner.decrypt(packet, header, payload)?;
-        crypto::opens(self.space, payload);
+        rexmit_tls::opens(self.space, payload);
         Ok(())
     }
 

@@ -5,7 +5,6 @@ use rexmit_stack::{Delivery, Event, Socket};
 use rexmit_units::Instant;
 
 use super::{QuinnEnd, real_time};
-use crate::crypto;
 
 impl QuinnEnd {
     /// The stream of this number, opened with those before it where it is new; `None` while the peer allows no more.
@@ -79,7 +78,8 @@ impl Socket for QuinnEnd {
     fn connect(&mut self, now: Instant) {
         let Some(config) = self.client.take() else { return };
         let remote = self.settings.remote;
-        let made = self.with(now, |end| end.endpoint.connect(real_time(now), config, remote, crypto::SERVER));
+        let made =
+            self.with(now, |end| end.endpoint.connect(real_time(now), config, remote, rexmit_tls::SERVER));
         match made {
             Ok((handle, connection)) => {
                 let early = connection.has_0rtt();

@@ -1,12 +1,17 @@
-//! TLS whose random numbers and time are the run's.
+//! The TLS of QUIC stacks in virtual time: rustls, whose random numbers and time are those of the end at work.
+//!
+//! An adapter has an [`AtWork`] for each end and lets its code act inside [`with`]. Then rustls, and the adapter's own
+//! callbacks, find there what they ask for: [`fill`] gives random bytes, [`unix_time`] the time, and [`seals`] and [`opens`] show
+//! each packet to the end's [`QuicPackets`].
+//!
+//! The server of [`server_config`] shows one certificate of 316 bytes with an Ed25519 key, which the client of
+//! [`client_config`] knows, so that stacks of different makers shake hands.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::crypto::{ClientConfig, ServerConfig};
 use rexmit_stack::quic::{QuicPackets, Space};
-use rexmit_stack::{RandomStream, RngCore, SettingError};
+use rexmit_stack::{RandomStream, RngCore};
 use rexmit_units::Instant;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
@@ -15,13 +20,13 @@ use rustls::crypto::{
 };
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{DigitallySignedStruct, Error, NamedGroup, PeerMisbehaved, SignatureScheme};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, NamedGroup, PeerMisbehaved, ServerConfig, SignatureScheme,
+};
 use x25519_dalek::{PublicKey, StaticSecret};
 
-use crate::watched::{WatchedClient, WatchedServer};
-
 /// The name of every server.
-pub(crate) const SERVER: &str = "server";
+pub const SERVER: &str = "server";
 
 /// The certificate that every server shows, of the key [`KEY`].
 const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
@@ -37,10 +42,12 @@ thread_local! {
 
 /// What TLS asks for while an end is at work.
 #[derive(Debug)]
-pub(crate) struct AtWork {
+pub struct AtWork {
+    /// Where its random numbers come from.
     pub random: RandomStream,
     /// Lines of secrets in the format of NSS.
     pub secrets: String,
+    /// The time, which [`with`] sets.
     pub now: Instant,
     /// What the end's packets show.
     pub packets: QuicPackets,
@@ -48,8 +55,21 @@ pub(crate) struct AtWork {
     pub acknowledged: bool,
 }
 
+impl AtWork {
+    /// That of an end that has done nothing yet.
+    pub fn new(random: RandomStream) -> Self {
+        let (now, packets) = (Instant::ZERO, QuicPackets::default());
+        Self { random, secrets: String::new(), now, packets, acknowledged: false }
+    }
+
+    /// The secrets that are new since the last call.
+    pub fn take_secrets(&mut self) -> Option<String> {
+        (!self.secrets.is_empty()).then(|| std::mem::take(&mut self.secrets))
+    }
+}
+
 /// Does something in which TLS has this at hand.
-pub(crate) fn with<T>(own: &mut Option<AtWork>, now: Instant, act: impl FnOnce() -> T) -> T {
+pub fn with<T>(own: &mut Option<AtWork>, now: Instant, act: impl FnOnce() -> T) -> T {
     if let Some(own) = own.as_mut() {
         own.now = now;
     }
@@ -60,14 +80,17 @@ pub(crate) fn with<T>(own: &mut Option<AtWork>, now: Instant, act: impl FnOnce()
 }
 
 /// Random bytes of the end at work.
-pub(crate) fn fill(bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+///
+/// # Errors
+/// No end is at work.
+pub fn fill(bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
     AT_WORK.with_borrow_mut(|at_work| {
         at_work.as_mut().map(|own| own.random.fill_bytes(bytes)).ok_or(GetRandomFailed)
     })
 }
 
 /// The end at work is about to seal a packet.
-pub(crate) fn seals(space: Space, number: u64, plaintext: &[u8]) {
+pub fn seals(space: Space, number: u64, plaintext: &[u8]) {
     AT_WORK.with_borrow_mut(|at_work| {
         if let Some(own) = at_work.as_mut() {
             own.packets.seals(space, number, plaintext);
@@ -76,7 +99,7 @@ pub(crate) fn seals(space: Space, number: u64, plaintext: &[u8]) {
 }
 
 /// The end at work has opened a packet.
-pub(crate) fn opens(space: Space, plaintext: &[u8]) {
+pub fn opens(space: Space, plaintext: &[u8]) {
     AT_WORK.with_borrow_mut(|at_work| {
         if let Some(own) = at_work.as_mut() {
             own.acknowledged |= own.packets.opens(space, plaintext);
@@ -85,7 +108,7 @@ pub(crate) fn opens(space: Space, plaintext: &[u8]) {
 }
 
 /// The time of the end at work, as the world counts it.
-pub(crate) fn unix_time() -> u64 {
+pub fn unix_time() -> u64 {
     let now = AT_WORK.with_borrow(|at_work| at_work.as_ref().map_or(0, |own| own.now.as_nanos()));
     BEGIN + now / 1_000_000_000
 }
@@ -214,37 +237,34 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider { secure_random: &Random, kx_groups: vec![&X25519], ..ring })
 }
 
-fn failed(error: impl std::fmt::Display) -> SettingError {
-    SettingError::new("", format!("quinn's TLS: {error}"))
-}
-
 /// TLS of a client.
-pub(crate) fn client(zero_rtt: bool) -> Result<Arc<dyn ClientConfig>, SettingError> {
+///
+/// # Errors
+/// rustls refuses the settings.
+pub fn client_config(zero_rtt: bool) -> Result<ClientConfig, Error> {
     let provider = provider();
     let verifier = TheCertificate(provider.signature_verification_algorithms);
-    let mut config = rustls::ClientConfig::builder_with_details(provider, Arc::new(Time))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(failed)?
+    let mut config = ClientConfig::builder_with_details(provider, Arc::new(Time))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     config.enable_early_data = zero_rtt;
     config.key_log = Arc::new(Secrets);
-    let config = QuicClientConfig::try_from(config).map_err(failed)?;
-    Ok(Arc::new(WatchedClient(Arc::new(config))))
+    Ok(config)
 }
 
 /// TLS of a server.
-pub(crate) fn server() -> Result<Arc<dyn ServerConfig>, SettingError> {
+///
+/// # Errors
+/// rustls refuses the settings.
+pub fn server_config() -> Result<ServerConfig, Error> {
     let key = PrivatePkcs8KeyDer::from(&KEY[..]).into();
-    let mut config = rustls::ServerConfig::builder_with_details(provider(), Arc::new(Time))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(failed)?
+    let mut config = ServerConfig::builder_with_details(provider(), Arc::new(Time))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
-        .with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)
-        .map_err(failed)?;
+        .with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)?;
     config.max_early_data_size = u32::MAX;
     config.key_log = Arc::new(Secrets);
-    let config = QuicServerConfig::try_from(config).map_err(failed)?;
-    Ok(Arc::new(WatchedServer(Arc::new(config))))
+    Ok(config)
 }

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/qlogwriter"
+	rs "github.com/rexmit/rexmit/go/rexmitstack"
+)
+
+// end is one end of a connection.
+type end struct {
+	*rs.Line
+	host      *host
+	opening   rs.Opening
+	wire      *wire
+	transport *quic.Transport
+	log       *log
+	// lock keeps what goroutines of ours find.
+	lock       sync.Mutex
+	connection *quic.Conn
+	failed     error
+	ended      int
+	inbox      []*piece
+	own        []*writer
+	// What the application was told, or waits for.
+	connected, over, short, closing, shut bool
+	told, readable                        int
+	state                                 [6]uint64
+}
+
+func newEnd(h *host, opening rs.Opening, line *rs.Line) *end {
+	e := &end{Line: line, host: h, opening: opening}
+	e.wire = newWire(e)
+	e.log = &log{sent: map[quic.StreamID]int64{}}
+	e.transport = &quic.Transport{Conn: e.wire, ConnectionIDLength: 8}
+	if !opening.Active {
+		go e.listen()
+	}
+	return e
+}
+
+func (e *end) config() *quic.Config {
+	config := e.host.config(e.opening)
+	config.Tracer = func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace { return e.log }
+	return config
+}
+
+// listen takes the peer's connection.
+func (e *end) listen() {
+	secure := e.host.server.Clone()
+	secure.KeyLogWriter = keyLog{e.Line}
+	listener, err := e.transport.ListenEarly(secure, e.config())
+	must(err)
+	connection, err := listener.Accept(context.Background())
+	e.open(connection, err)
+}
+
+// dial connects, at once where the server is known and 0-RTT is wanted.
+func (e *end) dial() {
+	secure := e.host.clientTLS()
+	secure.KeyLogWriter = keyLog{e.Line}
+	dial := e.transport.Dial
+	if e.host.settings.ZeroRTT {
+		dial = e.transport.DialEarly
+	}
+	connection, err := dial(context.Background(), e.wire.remote(), secure, e.config())
+	e.open(connection, err)
+}
+
+func (e *end) open(connection *quic.Conn, err error) {
+	e.lock.Lock()
+	e.connection, e.failed = connection, err
+	e.lock.Unlock()
+	if err != nil {
+		return
+	}
+	for {
+		stream, err := connection.AcceptUniStream(context.Background())
+		if err != nil {
+			e.lock.Lock()
+			e.failed = err
+			e.lock.Unlock()
+			return
+		}
+		go e.read(stream)
+	}
+}
+
+// Connect implements bubble.End.
+func (e *end) Connect() { go e.dial() }
+
+// Packet implements bubble.End.
+func (e *end) Packet(data []byte) { e.wire.arrives(data) }
+
+// Abort implements bubble.End.
+func (e *end) Abort() { e.end(1) }
+
+// Close implements bubble.End: of the side that connected it comes once more when both directions are over.
+func (e *end) Close() {
+	if e.closing {
+		e.end(0)
+		return
+	}
+	e.closing = true
+	if e.connection == nil {
+		return
+	}
+	if len(e.own) == 0 {
+		_ = e.writer(0)
+	}
+	for _, writer := range e.own {
+		writer.finish()
+	}
+}
+
+// end breaks the connection off, or takes leave of it.
+func (e *end) end(code quic.ApplicationErrorCode) {
+	if e.connection != nil && !e.shut {
+		e.shut = true
+		go func() { _ = e.connection.CloseWithError(code, "") }()
+	}
+}
+
+// leave ends what the run has left of it.
+func (e *end) leave() {
+	if e.connection != nil {
+		go func() { _ = e.connection.CloseWithError(1, "") }()
+	}
+	for _, left := range e.inbox {
+		close(left.taken)
+	}
+	e.inbox = nil
+	for _, writer := range e.own {
+		writer.leave()
+	}
+	go func() { _ = e.transport.Close() }()
+	_ = e.wire.Close()
+}
+
+// Settled implements bubble.End.
+func (e *end) Settled() {
+	e.log.probes = false
+	if e.connection != nil && !e.connected {
+		e.connected = true
+		e.Tell(rs.Connected)
+	}
+	waiting := 0
+	for _, piece := range e.inbox {
+		waiting += len(piece.bytes)
+	}
+	if waiting != e.readable {
+		e.SetReadable(waiting)
+		if waiting > 0 {
+			e.Tell(rs.Readable)
+		}
+		e.readable = waiting
+	}
+	for ; e.told < e.ended; e.told++ {
+		e.Tell(rs.EndOfStream)
+	}
+	if e.short && e.room() {
+		e.short = false
+		e.Tell(rs.Writable)
+	}
+	if e.failed != nil && !e.over {
+		e.over = true
+		e.Tell(e.fate())
+	}
+	if e.connection != nil {
+		e.tell()
+	}
+}
+
+// fate is how the connection has ended.
+func (e *end) fate() rs.Event {
+	var application *quic.ApplicationError
+	var idle *quic.IdleTimeoutError
+	var handshake *quic.HandshakeTimeoutError
+	switch {
+	case errors.As(e.failed, &application) && application.ErrorCode == 0:
+		return rs.Closed
+	case errors.As(e.failed, &idle), errors.As(e.failed, &handshake):
+		return rs.TimedOut
+	default:
+		return rs.Reset
+	}
+}
+
+// tell tells the state where it has changed.
+func (e *end) tell() {
+	stats := e.connection.ConnectionStats()
+	waiting := uint64(0)
+	for _, writer := range e.own {
+		waiting += uint64(writer.waiting)
+	}
+	state := [6]uint64{
+		stats.CongestionWindow, e.log.inFlight, uint64(stats.SmoothedRTT), uint64(stats.MeanDeviation),
+		e.log.timeouts, waiting,
+	}
+	if state == e.state {
+		return
+	}
+	e.state = state
+	name := "ESTABLISHED"
+	if e.over {
+		name = "CLOSED"
+	}
+	e.SetState(name, uint64(rs.Cwnd), state[0], uint64(rs.InFlight), state[1], uint64(rs.Srtt), state[2],
+		uint64(rs.Rttvar), state[3], uint64(rs.Timeouts), state[4], uint64(rs.SendQueue), state[5])
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"github.com/quic-go/quic-go/qlog"
+	"github.com/quic-go/quic-go/qlogwriter"
+	rs "github.com/rexmit/rexmit/go/rexmitstack"
+)
+
+// log hears quic-go's events (qlog), which say what each packet carries and how recovery stands.
+type log struct {
+	// waiting are the packets that were made and have not left in a datagram.
+	waiting []note
+	// sent is the end of what was sent of each stream.
+	sent map[qlog.StreamID]int64
+	// timeouts are expiries of the probe timer; probes, that one expired in this call.
+	timeouts uint64
+	probes   bool
+	inFlight uint64
+}
+
+// note is what a packet carries.
+type note struct {
+	size                              int
+	fresh, again, control, acks, ping bool
+}
+
+// AddProducer implements qlogwriter.Trace.
+func (l *log) AddProducer() qlogwriter.Recorder { return l }
+
+// SupportsSchemas implements qlogwriter.Trace.
+func (l *log) SupportsSchemas(string) bool { return true }
+
+// Close implements qlogwriter.Recorder.
+func (l *log) Close() error { return nil }
+
+// RecordEvent implements qlogwriter.Recorder.
+func (l *log) RecordEvent(event qlogwriter.Event) {
+	switch event := event.(type) {
+	case qlog.PacketSent:
+		l.leaves(event)
+	case qlog.PTOCountUpdated:
+		if event.PTOCount > 0 {
+			l.timeouts++
+			l.probes = true
+		}
+	case qlog.MetricsUpdated:
+		l.inFlight = uint64(event.BytesInFlight)
+	}
+}
+
+func (l *log) leaves(event qlog.PacketSent) {
+	n := note{size: event.Raw.Length}
+	for _, frame := range event.Frames {
+		switch frame := frame.Frame.(type) {
+		case *qlog.StreamFrame:
+			l.carries(&n, *frame)
+		case qlog.StreamFrame:
+			l.carries(&n, frame)
+		case *qlog.AckFrame, qlog.AckFrame:
+			n.acks = true
+		case *qlog.PingFrame, qlog.PingFrame:
+			n.ping = true
+		default:
+			n.control = true
+		}
+	}
+	l.waiting = append(l.waiting, n)
+}
+
+func (l *log) carries(n *note, frame qlog.StreamFrame) {
+	end := frame.Offset + frame.Length
+	if frame.Fin {
+		// Its end counts as a byte.
+		end++
+	}
+	if frame.Offset < l.sent[frame.StreamID] {
+		n.again = true
+	} else {
+		n.fresh = true
+	}
+	l.sent[frame.StreamID] = max(l.sent[frame.StreamID], end)
+}
+
+// why says for what a datagram of this size leaves.
+func (l *log) why(size int) rs.Why {
+	var all note
+	for all.size < size && len(l.waiting) > 0 {
+		n := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		all.size += n.size
+		all.fresh = all.fresh || n.fresh
+		all.again = all.again || n.again
+		all.control = all.control || n.control
+		all.acks = all.acks || n.acks
+		all.ping = all.ping || n.ping
+	}
+	switch {
+	case l.probes && (all.again || all.ping || all.control || all.fresh):
+		return rs.Probe
+	case all.again:
+		return rs.Loss
+	case all.fresh:
+		return rs.New
+	case all.acks && !all.control && !all.ping:
+		return rs.Ack
+	default:
+		return rs.Control
+	}
+}
