@@ -17,7 +17,7 @@ import (
 )
 
 // End is an end whose methods are called in the bubble at the run's time. Settled is called once every goroutine has come to
-// rest: it says what has come of the call.
+// rest: it says what has come of the call, and is true if it has made goroutines act again.
 type End interface {
 	Connect()
 	Packet(data []byte)
@@ -25,7 +25,7 @@ type End interface {
 	Read(most int) *rs.Data
 	Close()
 	Abort()
-	Settled()
+	Settled() bool
 }
 
 // Stack is a stack of such ends.
@@ -83,7 +83,9 @@ func (e *end) at(now uint64, act func()) {
 	synctest.Wait()
 	act()
 	synctest.Wait()
-	e.Settled()
+	for e.Settled() {
+		synctest.Wait()
+	}
 	if next := runtime.SynctestNextTimer(); next != 0 {
 		e.line.SetTimer(max(now, uint64(next-e.begin.UnixNano())))
 	} else {

@@ -35,7 +35,7 @@ pub fn stacks() -> PyResult<String> {
 #[pyfunction]
 pub fn stack_sources() -> PyResult<String> {
     let entry = |source: &&Source| {
-        let files: BTreeMap<&str, &str> = source.files.iter().copied().collect();
+        let files: BTreeMap<&str, &str> = source.files.iter().copied().flatten().copied().collect();
         json!({
             "name": source.name,
             "tool": source.tool,

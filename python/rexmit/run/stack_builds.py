@@ -21,6 +21,10 @@ _TOOLS = {
 }
 
 
+_GOROOT = "go/bubble/_goroot/"
+"""Files below it go into Go's standard library, under the same names."""
+
+
 @dataclass(frozen=True)
 class StackSource:
     """What a program is built from; `program` is where it is once it is built, below the user's cache."""
@@ -92,8 +96,13 @@ def _built(source: StackSource, place: Path) -> Path:
     folder = place / source.folder
     if source.tool == "go":
         made = place / "made"
+        words = ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(made)]
+        if added := _added(source, place):
+            overlay = place / "overlay.json"
+            overlay.write_text(json.dumps({"Replace": added}))
+            words.append(f"-overlay={overlay}")
         # Without C the program is the same whatever compiler the machine has.
-        _call(source, ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(made)], folder, CGO_ENABLED="0")
+        _call(source, words, folder, CGO_ENABLED="0")
         return made
     # What was compiled before is kept: only files that changed are compiled again.
     target = source.program.parents[1] / "compiled" / source.name
@@ -101,13 +110,22 @@ def _built(source: StackSource, place: Path) -> Path:
     return target / "release" / source.name
 
 
-def _call(source: StackSource, command: list[str], folder: Path, **environment: str) -> None:
-    """A command of the tool, whose words are kept where it fails."""
+def _added(source: StackSource, place: Path) -> dict[str, str]:
+    """Files that go into Go's standard library for this build alone: where each would be, and where it is."""
+    ours = [name for name in source.files if name.startswith(_GOROOT)]
+    if not ours:
+        return {}
+    root = Path(_call(source, ["go", "env", "GOROOT"], place).strip()) / "src"
+    return {str(root / name.removeprefix(_GOROOT)): str(place / name) for name in ours}
+
+
+def _call(source: StackSource, command: list[str], folder: Path, **environment: str) -> str:
+    """What a command of the tool prints; its words are kept where it fails."""
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     if done.returncode == 0:
-        return
+        return done.stdout
     log = source.program.with_name(f"{source.name}.log")
     log.write_text(done.stdout + done.stderr)
     last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it says nothing")

@@ -27,17 +27,16 @@ pub static SOURCE: Source = Source {
     tool: Tool::Go,
     folder: "crates/adapters/gvisor/program",
     files: &[
-        GO_FAR_SIDE[0],
-        GO_FAR_SIDE[1],
-        GO_FAR_SIDE[2],
-        GO_FAR_SIDE[3],
-        ("crates/adapters/gvisor/program/go.mod", include_str!("../program/go.mod")),
-        ("crates/adapters/gvisor/program/go.sum", include_str!("../program/go.sum")),
-        ("crates/adapters/gvisor/program/clock.go", include_str!("../program/clock.go")),
-        ("crates/adapters/gvisor/program/end.go", include_str!("../program/end.go")),
-        ("crates/adapters/gvisor/program/main.go", include_str!("../program/main.go")),
-        ("crates/adapters/gvisor/program/netstack.go", include_str!("../program/netstack.go")),
-        ("crates/adapters/gvisor/program/tell.go", include_str!("../program/tell.go")),
+        GO_FAR_SIDE,
+        &[
+            ("crates/adapters/gvisor/program/go.mod", include_str!("../program/go.mod")),
+            ("crates/adapters/gvisor/program/go.sum", include_str!("../program/go.sum")),
+            ("crates/adapters/gvisor/program/clock.go", include_str!("../program/clock.go")),
+            ("crates/adapters/gvisor/program/end.go", include_str!("../program/end.go")),
+            ("crates/adapters/gvisor/program/main.go", include_str!("../program/main.go")),
+            ("crates/adapters/gvisor/program/netstack.go", include_str!("../program/netstack.go")),
+            ("crates/adapters/gvisor/program/tell.go", include_str!("../program/tell.go")),
+        ],
     ],
     missing: "its program is not built; `rexmit stack build gvisor` does it, with Go 1.26",
     place: OnceLock::new(),
@@ -68,7 +67,7 @@ mod tests {
 
     #[test]
     fn its_version_is_what_the_program_is_built_from() {
-        let wanted = SOURCE.files.iter().find(|(name, _)| name.ends_with("gvisor/program/go.mod")).unwrap().1;
+        let wanted = include_str!("../program/go.mod");
         let date = STACK.about.version.unwrap().strip_prefix("gVisor ").unwrap();
         assert!(wanted.contains(&format!("gvisor.dev/gvisor v0.0.0-{date}")), "{wanted}");
     }

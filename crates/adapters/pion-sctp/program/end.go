@@ -216,7 +216,7 @@ func (e *end) leave() {
 }
 
 // Settled implements bubble.End.
-func (e *end) Settled() {
+func (e *end) Settled() bool {
 	if e.failed != nil && !e.over {
 		e.over = true
 		event := rs.TimedOut
@@ -226,7 +226,7 @@ func (e *end) Settled() {
 		e.Tell(event)
 	}
 	if e.association == nil {
-		return
+		return false
 	}
 	if !e.connected {
 		e.connected = true
@@ -257,6 +257,7 @@ func (e *end) Settled() {
 		}
 	}
 	e.tell()
+	return false
 }
 
 // tell tells the state where it has changed.

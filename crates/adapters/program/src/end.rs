@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rexmit_stack::quic::{StreamReader, StreamWriter};
 use rexmit_stack::{
-    Counters, Delivery, EndSettings, Endpoint, Event, Snapshot, Socket, StackEnd, Transmission,
+    Counters, Delivery, EndSettings, Endpoint, Event, Role, Snapshot, Socket, StackEnd, Transmission,
 };
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
@@ -51,6 +51,18 @@ pub(crate) struct ProgramEnd {
     piece: u64,
     buffer: Vec<u8>,
     inbox: Inbox,
+    closing: Closing,
+}
+
+/// How far the connection of a QUIC is over.
+#[derive(Debug, Default)]
+struct Closing {
+    /// The application writes no more.
+    ours: bool,
+    /// Nothing comes any more.
+    theirs: bool,
+    /// The program was told that both directions are over.
+    told: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +111,7 @@ impl ProgramEnd {
                 last: None,
                 streams: StreamReader::new(settings.role, settings.places.clone()),
             },
+            closing: Closing::default(),
             settings: settings.clone(),
         };
         let EndSettings { local, remote, role, streams, .. } = *settings;
@@ -126,7 +139,12 @@ impl ProgramEnd {
                 return Answer::default();
             }
         }
-        self.events.extend(answer.events.drain(..));
+        for event in answer.events.drain(..) {
+            match (event, self.protocol) {
+                (Event::EndOfStream, Protocol::Quic) => self.inbox.streams.finish(),
+                _ => self.events.push_back(event),
+            }
+        }
         self.readable = answer.readable.unwrap_or(self.readable);
         self.secrets.push_str(&answer.secrets);
         if let Some(timer) = answer.timer {
@@ -137,7 +155,21 @@ impl ProgramEnd {
                 Timer::Every(every) => Some(now + Duration::from_nanos(every)),
             };
         }
+        if self.protocol == Protocol::Quic {
+            self.settle_close(now);
+        }
         answer
+    }
+
+    /// The side that has connected tells its program once both directions are over.
+    fn settle_close(&mut self, now: Instant) {
+        if self.inbox.streams.is_over() && !std::mem::replace(&mut self.closing.theirs, true) {
+            self.events.push_back(Event::EndOfStream);
+        }
+        let over = self.closing.ours && self.closing.theirs && self.settings.role == Role::Active;
+        if over && !std::mem::replace(&mut self.closing.told, true) {
+            self.call(&Call::Close, now, Cause::Application);
+        }
     }
 
     /// Takes a packet of the program's.
@@ -348,6 +380,9 @@ impl Socket for ProgramEnd {
             return 0;
         }
         self.inbox.note(self.protocol, &data);
+        if self.protocol == Protocol::Quic {
+            self.settle_close(now);
+        }
         if self.protocol == Protocol::Quic && self.readable > 0 {
             self.events.push_back(Event::Readable);
         }
@@ -361,6 +396,10 @@ impl Socket for ProgramEnd {
     fn close(&mut self, now: Instant) {
         self.writer.close();
         self.call(&Call::Close, now, Cause::Application);
+        self.closing.ours = true;
+        if self.protocol == Protocol::Quic {
+            self.settle_close(now);
+        }
     }
 
     fn abort(&mut self, now: Instant) {

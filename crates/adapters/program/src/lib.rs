@@ -23,6 +23,6 @@ mod process;
 mod traffic;
 
 pub use factory::{KEYS, ProgramStack, ask_about};
-pub use packaged::{GO_FAR_SIDE, Packaged, Source, Tool};
+pub use packaged::{Files, GO_BUBBLE, GO_FAR_SIDE, Packaged, Source, Tool};
 pub use pool::allow;
 pub use process::About;

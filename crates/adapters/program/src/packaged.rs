@@ -26,13 +26,16 @@ pub struct Source {
     pub tool: Tool,
     /// The folder below which it is built.
     pub folder: &'static str,
-    /// Its files: where each stands, and its text.
-    pub files: &'static [(&'static str, &'static str)],
+    /// Its files.
+    pub files: &'static [Files],
     /// What to say where it is not built.
     pub missing: &'static str,
     /// Where it is, once that was asked.
     pub place: OnceLock<Option<PathBuf>>,
 }
+
+/// Files that belong together: where each stands, and its text.
+pub type Files = &'static [(&'static str, &'static str)];
 
 /// What builds a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -45,11 +48,26 @@ pub enum Tool {
 }
 
 /// The far side in Go, which a program's module finds by its `replace`.
-pub const GO_FAR_SIDE: [(&str, &str); 4] = [
+pub const GO_FAR_SIDE: Files = &[
     ("go/rexmitstack/go.mod", include_str!("../../../../go/rexmitstack/go.mod")),
     ("go/rexmitstack/packet.go", include_str!("../../../../go/rexmitstack/packet.go")),
     ("go/rexmitstack/release.go", include_str!("../../../../go/rexmitstack/release.go")),
     ("go/rexmitstack/stack.go", include_str!("../../../../go/rexmitstack/stack.go")),
+];
+
+/// The bubble for stacks that read Go's own clock, and what it adds to the standard library.
+pub const GO_BUBBLE: Files = &[
+    ("go/bubble/go.mod", include_str!("../../../../go/bubble/go.mod")),
+    ("go/bubble/bubble.go", include_str!("../../../../go/bubble/bubble.go")),
+    ("go/bubble/_goroot/runtime/rexmit.go", include_str!("../../../../go/bubble/_goroot/runtime/rexmit.go")),
+    (
+        "go/bubble/_goroot/testing/cryptotest/rexmit.go",
+        include_str!("../../../../go/bubble/_goroot/testing/cryptotest/rexmit.go"),
+    ),
+    (
+        "go/bubble/_goroot/testing/synctest/rexmit.go",
+        include_str!("../../../../go/bubble/_goroot/testing/synctest/rexmit.go"),
+    ),
 ];
 
 impl Source {

@@ -26,7 +26,7 @@ type end struct {
 	inbox      []*piece
 	own        []*writer
 	// What the application was told, or waits for.
-	connected, over, short, closing, shut bool
+	connected, over, short, closing, parting, shut bool
 	told, readable                        int
 	state                                 [6]uint64
 }
@@ -101,7 +101,7 @@ func (e *end) Abort() { e.end(1) }
 // Close implements bubble.End: of the side that connected it comes once more when both directions are over.
 func (e *end) Close() {
 	if e.closing {
-		e.end(0)
+		e.parting = true
 		return
 	}
 	e.closing = true
@@ -141,7 +141,7 @@ func (e *end) leave() {
 }
 
 // Settled implements bubble.End.
-func (e *end) Settled() {
+func (e *end) Settled() bool {
 	e.log.probes = false
 	if e.connection != nil && !e.connected {
 		e.connected = true
@@ -165,6 +165,10 @@ func (e *end) Settled() {
 		e.short = false
 		e.Tell(rs.Writable)
 	}
+	if e.parting && !e.shut && e.log.inFlight == 0 && e.written() {
+		e.end(0)
+		return true
+	}
 	if e.failed != nil && !e.over {
 		e.over = true
 		e.Tell(e.fate())
@@ -172,6 +176,7 @@ func (e *end) Settled() {
 	if e.connection != nil {
 		e.tell()
 	}
+	return false
 }
 
 // fate is how the connection has ended.

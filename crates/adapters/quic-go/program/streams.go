@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io"
+
 	"github.com/quic-go/quic-go"
 	rs "github.com/rexmit/rexmit/go/rexmitstack"
 )
@@ -69,6 +72,16 @@ func (e *end) room() bool {
 	return e.connection != nil
 }
 
+// written says that quic-go has taken all.
+func (e *end) written() bool {
+	for _, writer := range e.own {
+		if writer.waiting > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Write implements bubble.End.
 func (e *end) Write(data []byte, how rs.How) int {
 	if e.connection == nil || e.closing {
@@ -104,9 +117,11 @@ func (e *end) read(stream *quic.ReceiveStream) {
 			<-next.taken
 		}
 		if err != nil {
-			e.lock.Lock()
-			e.ended++
-			e.lock.Unlock()
+			if errors.Is(err, io.EOF) {
+				e.lock.Lock()
+				e.ended++
+				e.lock.Unlock()
+			}
 			return
 		}
 	}

@@ -29,9 +29,9 @@ use x25519_dalek::{PublicKey, StaticSecret};
 pub const SERVER: &str = "server";
 
 /// The certificate that every server shows, of the key [`KEY`].
-const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
+pub const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
 /// The Ed25519 key of every server: a laboratory's, which everybody may know (RFC 8410 section 7).
-const KEY: &[u8; 48] =
+pub const KEY: &[u8; 48] =
     b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20rexmit: everybody knows this key";
 /// The date on which runs begin: the first of January 2026.
 const BEGIN: u64 = 1_767_225_600;
