@@ -21,7 +21,9 @@ enum rexmit_event {
 };
 
 enum rexmit_why {
-    REXMIT_AS_IT_SHOWS, REXMIT_NEW, REXMIT_TIMEOUT, REXMIT_LOSS, REXMIT_PROBE, REXMIT_ACK, REXMIT_CONTROL, REXMIT_RST
+    REXMIT_AS_IT_SHOWS, REXMIT_NEW, REXMIT_TIMEOUT, REXMIT_LOSS, REXMIT_PROBE, REXMIT_ACK, REXMIT_CONTROL, REXMIT_RST,
+    /* Added to them, of QUIC: it carries data of streams for the first time, and such that were sent before. */
+    REXMIT_NEW_DATA = 16, REXMIT_REPEATS = 32
 };
 
 /* Fields of a state, for rexmit_state(). */

@@ -50,6 +50,12 @@ const (
 	Rst
 )
 
+// What a packet of QUIC carries, added to why it leaves: data of streams for the first time, and those that were sent before.
+const (
+	NewData Why = 16
+	Repeats Why = 32
+)
+
 // Field is a number in the state of an end.
 type Field byte
 

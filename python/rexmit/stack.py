@@ -145,9 +145,15 @@ class End:
 
     # What an end says
 
-    def send(self, packet: bytes, why: str | None = None) -> None:
-        """An IP packet leaves; `why` is one of WHYS, or None for what its bytes show."""
-        self._items.append(_item(3, bytes([WHYS.index(why)]) + packet))
+    def send(
+        self, packet: bytes, why: str | None = None, *, new_data: bool = False, repeats: bool = False
+    ) -> None:
+        """An IP packet leaves; `why` is one of WHYS, or None for what its bytes show.
+
+        Of QUIC: whether it carries data of streams for the first time, and such that were sent before.
+        """
+        reason = WHYS.index(why) + 16 * new_data + 32 * repeats
+        self._items.append(_item(3, bytes([reason]) + packet))
 
     def tell(self, event: str) -> None:
         """The application should know of one of EVENTS."""

@@ -54,7 +54,7 @@ def check(ctx: click.Context, program: str, protocol: str, as_json: bool) -> Non
         ctx.exit(1)
 
 
-@stack.command(epilog="\b\nExamples:\n  rexmit stack build\n  rexmit stack build gvisor")
+@stack.command(epilog="\b\nExamples:\n  rexmit stack build\n  rexmit stack build --force")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--force", is_flag=True, help="Build again what was built.")
 @json_option

@@ -85,14 +85,16 @@ func (e *end) state(state tcp.EndpointState) {
 	if e.endpoint.GetSockOpt(&info) != nil {
 		return
 	}
-	now := told{state: strings.ReplaceAll(state.String(), " ", "-")}
+	now := told{state: name(state)}
 	stats := e.stack.Stats().TCP
 	pairs := now.values[:0]
 	add := func(field rs.Field, value uint64) { pairs = append(pairs, uint64(field), value) }
 	add(rs.Cwnd, uint64(info.SndCwnd)*e.mss)
 	add(rs.Phase, phases[info.CcState])
 	add(rs.FastRetransmits, stats.FastRetransmit.Value())
-	add(rs.Rto, uint64(info.RTO))
+	if state != tcp.StateClose {
+		add(rs.Rto, uint64(info.RTO))
+	}
 	if info.RTT > 0 {
 		add(rs.Srtt, uint64(info.RTT))
 		add(rs.Rttvar, uint64(info.RTTVar))
@@ -104,6 +106,14 @@ func (e *end) state(state tcp.EndpointState) {
 		e.told = now
 		e.SetState(now.state, pairs...)
 	}
+}
+
+// name is that of a state in RFC 9293.
+func name(state tcp.EndpointState) string {
+	if state == tcp.StateClose {
+		return "CLOSED"
+	}
+	return strings.ReplaceAll(state.String(), " ", "-")
 }
 
 var phases = map[tcpip.CongestionControlState]uint64{

@@ -56,6 +56,7 @@ pub static STACK: Packaged<GvisorConfig> = Packaged {
         settings: Some(|| serde_json::to_value(schemars::schema_for!(GvisorConfig)).unwrap_or_default()),
     },
     source: &SOURCE,
+    least_mtu: 128,
     translate: config::translate,
     check: config::check,
     told: config::told,

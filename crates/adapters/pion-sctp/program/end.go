@@ -31,7 +31,7 @@ type end struct {
 	// What the application was told, or waits for.
 	connected, over, short, closing, aborting bool
 	readable                                  int
-	state                                     [4]uint64
+	state                                     [5]uint64
 }
 
 // message is one that waits to be read; taken says that Pion may hand over the stream's next one.
@@ -263,13 +263,14 @@ func (e *end) Settled() bool {
 // tell tells the state where it has changed.
 func (e *end) tell() {
 	a := e.association
-	state := [4]uint64{uint64(a.CWND()), uint64(a.RWND()), uint64(a.SRTT() * 1e6), e.buffered()}
+	over := uint64(0)
+	name := "ESTABLISHED"
+	if e.over {
+		name, over = "CLOSED", 1
+	}
+	state := [5]uint64{uint64(a.CWND()), uint64(a.RWND()), uint64(a.SRTT() * 1e6), e.buffered(), over}
 	if state != e.state {
 		e.state = state
-		name := "ESTABLISHED"
-		if e.over {
-			name = "CLOSED"
-		}
 		e.SetState(name, uint64(rs.Cwnd), state[0], uint64(rs.SndWnd), state[1], uint64(rs.Srtt), state[2],
 			uint64(rs.SendQueue), state[3])
 	}

@@ -60,6 +60,7 @@ pub static STACK: Packaged<PionConfig> = Packaged {
         settings: Some(|| serde_json::to_value(schemars::schema_for!(PionConfig)).unwrap_or_default()),
     },
     source: &SOURCE,
+    least_mtu: 576,
     translate: config::translate,
     check: config::check,
     told: config::told,

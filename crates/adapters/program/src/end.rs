@@ -201,6 +201,9 @@ impl ProgramEnd {
             ));
         }
         let reason = self.traffic.leaves(&mut parsed, packet.why, cause);
+        if let Transport::Udp(datagram) = &mut parsed.transport {
+            datagram.sealed = Some(packet.content());
+        }
         self.out.push_back(Transmission { packet: Box::new(parsed), reason });
         Ok(())
     }
@@ -310,7 +313,11 @@ impl Endpoint for ProgramEnd {
         let told = |field: usize| self.state.values[field];
         let time = |field: usize| told(field).map(Duration::from_nanos);
         Snapshot {
-            state: state_name(&self.state.name),
+            state: match (self.state.name.as_str(), self.settings.role) {
+                ("", Role::Passive) => "LISTEN",
+                ("", Role::Active) => "CLOSED",
+                (name, _) => state_name(name),
+            },
             phase: match told(10) {
                 Some(0) => "open",
                 Some(1) => "disorder",
@@ -426,10 +433,6 @@ impl StackEnd for ProgramEnd {
 
     fn is_of_messages(&self) -> bool {
         self.protocol == Protocol::Sctp
-    }
-
-    fn initial_number(&self) -> Option<SeqNumber> {
-        self.traffic.first()
     }
 
     fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {

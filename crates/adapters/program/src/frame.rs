@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use rexmit_stack::{Delivery, Event, Role};
+use rexmit_wire::QuicContent;
 
 /// The version of the protocol.
 pub const VERSION: u16 = 1;
@@ -176,13 +177,30 @@ pub struct Data {
     pub bytes: Vec<u8>,
 }
 
+/// Marks of a packet of QUIC beside its reason: it carries data for the first time, it carries data that were sent before.
+const NEW_DATA: u8 = 16;
+const REPEATS: u8 = 32;
+
 /// A packet that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaving {
     /// Why, where the program says so.
     pub why: Option<Why>,
+    /// Of QUIC, it carries data of streams for the first time.
+    pub new_data: bool,
+    /// Of QUIC, it carries data of streams that were sent before.
+    pub repeats: bool,
     /// The IP packet.
     pub bytes: Vec<u8>,
+}
+
+impl Leaving {
+    /// What of a QUIC is sealed in it, as the program says.
+    pub fn content(&self) -> QuicContent {
+        let new_data = self.new_data || self.why == Some(Why::New);
+        let repeats = self.repeats || matches!(self.why, Some(Why::Timeout | Why::Loss));
+        QuicContent { new_data, repeats, ack_only: self.why == Some(Why::Ack) }
+    }
 }
 
 /// Why a packet leaves.
@@ -281,11 +299,13 @@ impl Answer {
             1 => self.taken = value.u32().ok_or_else(wrong)?,
             2 => self.data = Some(value.data().ok_or_else(wrong)?),
             3 => {
-                let why = match value.u8().ok_or_else(wrong)? {
+                let number = value.u8().ok_or_else(wrong)?;
+                let why = match number & !(NEW_DATA | REPEATS) {
                     0 => None,
                     number => Some(*WHYS.get(usize::from(number) - 1).ok_or_else(wrong)?),
                 };
-                self.packets.push(Leaving { why, bytes: value.rest().to_vec() });
+                let (new_data, repeats) = (number & NEW_DATA != 0, number & REPEATS != 0);
+                self.packets.push(Leaving { why, new_data, repeats, bytes: value.rest().to_vec() });
             }
             4 => {
                 let number = value.u8().ok_or_else(wrong)?;

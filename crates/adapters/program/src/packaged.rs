@@ -101,6 +101,8 @@ pub struct Packaged<C: 'static> {
     pub about: About,
     /// What its program is built from.
     pub source: &'static Source,
+    /// The smallest MTU of an interface.
+    pub least_mtu: u32,
     /// Sets what a value of a profile is for it; `None` where it has no such setting.
     pub translate: fn(&str, &Value, &mut C) -> Option<()>,
     /// Checks settings by themselves; keys are relative to the table.
@@ -137,6 +139,11 @@ impl<C: Default + Serialize + DeserializeOwned> StackFactory for Packaged<C> {
     }
 
     fn check_host(&self, host: &HostSettings<'_>) -> Result<Vec<String>, SettingError> {
+        if host.mtu < self.least_mtu {
+            let what = if host.protocol == "quic" { "QUIC" } else { self.about.name };
+            let text = format!("{what} takes {} bytes and more; give it a larger MTU", self.least_mtu);
+            return Err(SettingError::new(host.key("mtu"), text));
+        }
         let (settings, mut unsupported) = settings_at(host, self.translate);
         (self.check)(&settings).map_err(|error| {
             SettingError::new(host.key(&format!("{}.{}", self.about.name, error.key)), error.message)

@@ -83,14 +83,6 @@ impl Traffic {
         counters.dup_acks = duplicates.unwrap_or(counters.dup_acks);
     }
 
-    pub fn first(&self) -> Option<SeqNumber> {
-        match &self.seen {
-            Seen::Tcp(seen) => seen.first,
-            Seen::Sctp(seen) => seen.initial(),
-            Seen::Quic(_) => None,
-        }
-    }
-
     pub fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {
         match &self.seen {
             Seen::Tcp(seen) => seen.has_received(from, end),

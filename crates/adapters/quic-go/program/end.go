@@ -27,8 +27,8 @@ type end struct {
 	own        []*writer
 	// What the application was told, or waits for.
 	connected, over, short, closing, parting, shut bool
-	told, readable                        int
-	state                                 [6]uint64
+	told, readable                                 int
+	state                                          state
 }
 
 func newEnd(h *host, opening rs.Opening, line *rs.Line) *end {
@@ -165,7 +165,7 @@ func (e *end) Settled() bool {
 		e.short = false
 		e.Tell(rs.Writable)
 	}
-	if e.parting && !e.shut && e.log.inFlight == 0 && e.written() {
+	if e.parting && !e.shut && e.log.metrics.BytesInFlight == 0 && e.written() {
 		e.end(0)
 		return true
 	}
@@ -173,9 +173,7 @@ func (e *end) Settled() bool {
 		e.over = true
 		e.Tell(e.fate())
 	}
-	if e.connection != nil {
-		e.tell()
-	}
+	e.tell()
 	return false
 }
 
@@ -196,23 +194,40 @@ func (e *end) fate() rs.Event {
 
 // tell tells the state where it has changed.
 func (e *end) tell() {
-	stats := e.connection.ConnectionStats()
+	metrics := e.log.metrics
+	if metrics.CongestionWindow == 0 {
+		// Nothing was sent yet.
+		return
+	}
 	waiting := uint64(0)
 	for _, writer := range e.own {
 		waiting += uint64(writer.waiting)
 	}
-	state := [6]uint64{
-		stats.CongestionWindow, e.log.inFlight, uint64(stats.SmoothedRTT), uint64(stats.MeanDeviation),
-		e.log.timeouts, waiting,
+	state := state{
+		name: "HANDSHAKE", cwnd: uint64(metrics.CongestionWindow), inFlight: uint64(metrics.BytesInFlight),
+		srtt: uint64(metrics.SmoothedRTT), rttvar: uint64(metrics.RTTVariance), timeouts: e.log.timeouts, waiting: waiting,
+	}
+	if e.over {
+		state.name = "CLOSED"
+	} else if e.connected {
+		state.name = "ESTABLISHED"
 	}
 	if state == e.state {
 		return
 	}
 	e.state = state
-	name := "ESTABLISHED"
-	if e.over {
-		name = "CLOSED"
+	values := []uint64{
+		uint64(rs.Cwnd), state.cwnd, uint64(rs.InFlight), state.inFlight, uint64(rs.Timeouts), state.timeouts,
+		uint64(rs.SendQueue), state.waiting + state.inFlight,
 	}
-	e.SetState(name, uint64(rs.Cwnd), state[0], uint64(rs.InFlight), state[1], uint64(rs.Srtt), state[2],
-		uint64(rs.Rttvar), state[3], uint64(rs.Timeouts), state[4], uint64(rs.SendQueue), state[5])
+	if state.srtt > 0 {
+		values = append(values, uint64(rs.Srtt), state.srtt, uint64(rs.Rttvar), state.rttvar)
+	}
+	e.SetState(state.name, values...)
+}
+
+// state is what tables show.
+type state struct {
+	name                                            string
+	cwnd, inFlight, srtt, rttvar, timeouts, waiting uint64
 }

@@ -15,7 +15,7 @@ type log struct {
 	// timeouts are expiries of the probe timer; probes, that one expired in this call.
 	timeouts uint64
 	probes   bool
-	inFlight uint64
+	metrics  qlog.MetricsUpdated
 }
 
 // note is what a packet carries.
@@ -44,7 +44,7 @@ func (l *log) RecordEvent(event qlogwriter.Event) {
 			l.probes = true
 		}
 	case qlog.MetricsUpdated:
-		l.inFlight = uint64(event.BytesInFlight)
+		l.metrics = event
 	}
 }
 
@@ -94,13 +94,20 @@ func (l *log) why(size int) rs.Why {
 		all.acks = all.acks || n.acks
 		all.ping = all.ping || n.ping
 	}
+	carries := rs.AsItShows
+	if all.fresh {
+		carries |= rs.NewData
+	}
+	if all.again {
+		carries |= rs.Repeats
+	}
 	switch {
 	case l.probes && (all.again || all.ping || all.control || all.fresh):
-		return rs.Probe
+		return rs.Probe | carries
 	case all.again:
-		return rs.Loss
+		return rs.Loss | carries
 	case all.fresh:
-		return rs.New
+		return rs.New | carries
 	case all.acks && !all.control && !all.ping:
 		return rs.Ack
 	default:

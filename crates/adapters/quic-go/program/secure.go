@@ -13,9 +13,12 @@ import (
 
 const serverName = "server"
 
+// application is the protocol that connections of rexmit's carry (RFC 9001 section 8.1).
+var application = []string{"rexmit"}
+
 // serverTLS is that of every server of a host: one certificate, and tickets that each of them knows.
 func (h *host) serverTLS() *tls.Config {
-	config := &tls.Config{}
+	config := &tls.Config{NextProtos: application}
 	if len(h.settings.Key) > 0 {
 		key, err := x509.ParsePKCS8PrivateKey(h.settings.Key)
 		must(err)
@@ -32,6 +35,7 @@ func (h *host) serverTLS() *tls.Config {
 func (h *host) clientTLS() *tls.Config {
 	config := &tls.Config{
 		ServerName:         serverName,
+		NextProtos:         application,
 		InsecureSkipVerify: true,
 		VerifyPeerCertificate: func(shown [][]byte, _ [][]*x509.Certificate) error {
 			if len(shown) != 1 || !bytes.Equal(shown[0], h.settings.Certificate) {

@@ -60,6 +60,7 @@ pub static STACK: Packaged<QuicGoConfig> = Packaged {
         settings: Some(|| serde_json::to_value(schemars::schema_for!(QuicGoConfig)).unwrap_or_default()),
     },
     source: &SOURCE,
+    least_mtu: 1_248,
     translate: config::translate,
     check: config::check,
     told: config::told,

@@ -28,6 +28,9 @@ use x25519_dalek::{PublicKey, StaticSecret};
 /// The name of every server.
 pub const SERVER: &str = "server";
 
+/// The application protocol that connections carry, since QUIC must name one (RFC 9001 section 8.1).
+pub const APPLICATION: &str = "rexmit";
+
 /// The certificate that every server shows, of the key [`KEY`].
 pub const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
 /// The Ed25519 key of every server: a laboratory's, which everybody may know (RFC 8410 section 7).
@@ -250,6 +253,7 @@ pub fn client_config(zero_rtt: bool) -> Result<ClientConfig, Error> {
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     config.enable_early_data = zero_rtt;
+    config.alpn_protocols = vec![APPLICATION.into()];
     config.key_log = Arc::new(Secrets);
     Ok(config)
 }
@@ -265,6 +269,7 @@ pub fn server_config() -> Result<ServerConfig, Error> {
         .with_no_client_auth()
         .with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)?;
     config.max_early_data_size = u32::MAX;
+    config.alpn_protocols = vec![APPLICATION.into()];
     config.key_log = Arc::new(Secrets);
     Ok(config)
 }

@@ -39,7 +39,12 @@ fn an_answer_has_what_its_items_say() {
     let expected = Answer {
         taken: 5,
         data: Some(Data { stream: 7, place: Some(40), ends: true, bytes: b"0123".to_vec() }),
-        packets: vec![Leaving { why: Some(Why::Timeout), bytes: b"packet".to_vec() }],
+        packets: vec![Leaving {
+            why: Some(Why::Timeout),
+            new_data: true,
+            repeats: false,
+            bytes: b"packet".to_vec(),
+        }],
         events: vec![Event::Readable],
         readable: Some(12),
         timer: Some(Timer::At(99)),
