@@ -1,4 +1,4 @@
-"""Programs that are stacks of rexmit's own, each around somebody's code: how they are built, once a machine."""
+"""Programs that are stacks of rexmit's own, around other people's code: how they are built, once a user."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/pion/logging"
 	"github.com/pion/sctp"
 	rs "github.com/rexmit/rexmit/go/rexmitstack"
 )
@@ -21,6 +20,7 @@ type end struct {
 	opening  rs.Opening
 	settings settings
 	wire     *wire
+	log      log
 	// lock keeps what goroutines of ours find.
 	lock        sync.Mutex
 	association *sctp.Association
@@ -61,7 +61,7 @@ func newEnd(run *rs.Run, opening rs.Opening, line *rs.Line, settings settings) *
 
 func (e *end) config() sctp.Config {
 	return sctp.Config{
-		LoggerFactory:        quiet(),
+		LoggerFactory:        &e.log,
 		NetConn:              e.wire,
 		MTU:                  e.settings.MTU,
 		MaxReceiveBufferSize: e.settings.ReceiveBuffer,
@@ -217,6 +217,7 @@ func (e *end) leave() {
 
 // Settled implements bubble.End.
 func (e *end) Settled() bool {
+	e.log.why = rs.AsItShows
 	if e.failed != nil && !e.over {
 		e.over = true
 		event := rs.TimedOut
@@ -274,11 +275,4 @@ func (e *end) tell() {
 		e.SetState(name, uint64(rs.Cwnd), state[0], uint64(rs.SndWnd), state[1], uint64(rs.Srtt), state[2],
 			uint64(rs.SendQueue), state[3])
 	}
-}
-
-// quiet is a log that says nothing.
-func quiet() logging.LoggerFactory {
-	log := logging.NewDefaultLoggerFactory()
-	log.DefaultLogLevel = logging.LogLevelDisabled
-	return log
 }

@@ -73,7 +73,7 @@ func (w *wire) Write(data []byte) (int, error) {
 	data = append([]byte(nil), data...)
 	opening := w.end.opening
 	readdress(data, opening.Local.Port(), opening.Remote.Port())
-	w.end.Send(rs.Wrap(opening, protocol, data), rs.AsItShows)
+	w.end.Send(rs.Wrap(opening, protocol, data), w.end.log.why)
 	return len(data), nil
 }
 

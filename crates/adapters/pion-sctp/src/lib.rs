@@ -38,6 +38,7 @@ pub static SOURCE: Source = Source {
             ("crates/adapters/pion-sctp/program/go.mod", include_str!("../program/go.mod")),
             ("crates/adapters/pion-sctp/program/go.sum", include_str!("../program/go.sum")),
             ("crates/adapters/pion-sctp/program/end.go", include_str!("../program/end.go")),
+            ("crates/adapters/pion-sctp/program/log.go", include_str!("../program/log.go")),
             ("crates/adapters/pion-sctp/program/main.go", include_str!("../program/main.go")),
             ("crates/adapters/pion-sctp/program/wire.go", include_str!("../program/wire.go")),
         ],

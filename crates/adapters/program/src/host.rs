@@ -1,11 +1,14 @@
 //! A host whose stack is a program, and what its ends have in common.
 
+use std::rc::Rc;
+
 use rexmit_units::{Duration, Instant};
 
 use crate::error::ProgramError;
 use crate::frame::{Answer, Call};
 use crate::pool::{self, Command};
 use crate::process::{About, Program};
+use crate::seat::Seat;
 
 /// A host of a run.
 #[derive(Debug)]
@@ -17,6 +20,9 @@ pub(crate) struct Host {
     name: String,
     pub mtu: u32,
     failure: Option<String>,
+    /// The processor that they keep to while the run lasts.
+    #[expect(dead_code, reason = "held, and left with it")]
+    seat: Option<Rc<Seat>>,
 }
 
 /// What the program of a host is told as a run begins.
@@ -33,6 +39,8 @@ impl Host {
     /// Makes the host of a run with a program that has served an earlier one, or a new one. One that does not begin has
     /// failed, as it may later.
     pub fn begin(command: &Command, begin: &Begin) -> Self {
+        let seat = pool::seat();
+        let begun = greet(command, begin, seat.as_deref());
         let mut host = Self {
             program: None,
             about: About::default(),
@@ -40,8 +48,9 @@ impl Host {
             name: begin.name.clone(),
             mtu: begin.mtu,
             failure: None,
+            seat,
         };
-        match greet(command, begin) {
+        match begun {
             Ok((program, about)) => (host.program, host.about) = (Some(program), about),
             Err(error) => host.failure = Some(told(command, &begin.name, "HELLO", Instant::ZERO, &error)),
         }
@@ -89,8 +98,11 @@ impl Drop for Host {
 }
 
 /// A program that knows of the run.
-fn greet(command: &Command, begin: &Begin) -> Result<(Program, About), ProgramError> {
+fn greet(command: &Command, begin: &Begin, seat: Option<&Seat>) -> Result<(Program, About), ProgramError> {
     let hello = |mut program: Program| {
+        if let Some(seat) = seat {
+            program.sit(seat);
+        }
         let about = program.hello(&begin.seed, &begin.settings, begin.protocol)?;
         Ok((program, about))
     };

@@ -20,6 +20,7 @@ mod host;
 mod packaged;
 mod pool;
 mod process;
+mod seat;
 mod traffic;
 
 pub use factory::{KEYS, ProgramStack, ask_about};

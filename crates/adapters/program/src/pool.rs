@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use crate::error::ProgramError;
 use crate::packaged;
 use crate::process::Program;
+use crate::seat::{self, Seat};
 
 /// How a program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,11 +34,17 @@ static MEANS: OnceLock<Means> = OnceLock::new();
 struct Means {
     start: fn(&Command) -> Result<Program, ProgramError>,
     cache: fn() -> Option<PathBuf>,
+    seat: fn() -> Option<Rc<Seat>>,
 }
 
 /// Allows that this process starts programs.
 pub fn allow() {
-    MEANS.get_or_init(|| Means { start, cache: packaged::cache });
+    MEANS.get_or_init(|| Means { start, cache: packaged::cache, seat: seat::take });
+}
+
+/// The processor of this thread's run and its programs.
+pub(crate) fn seat() -> Option<Rc<Seat>> {
+    (MEANS.get()?.seat)()
 }
 
 /// The user's folder of what rexmit builds, if programs are allowed.

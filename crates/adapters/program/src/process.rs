@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::error::ProgramError;
 use crate::frame::{self, Answer, Call, LONGEST};
 use crate::pool::Command;
+use crate::seat::Seat;
 
 /// The descriptor that is the program's line to rexmit.
 const LINE: i32 = 3;
@@ -41,6 +42,8 @@ pub struct Program {
     command: Command,
     started_by: u32,
     process: Child,
+    /// The processor that it keeps to.
+    processor: Option<usize>,
     line: UnixStream,
     /// What it has printed as errors; whoever listens to it has a share while it can print more.
     printed: Arc<Mutex<Vec<u8>>>,
@@ -80,6 +83,7 @@ impl Program {
             command,
             started_by: std::process::id(),
             process,
+            processor: None,
             line,
             printed,
             leash,
@@ -102,6 +106,13 @@ impl Program {
     /// Whether it has not ended.
     pub(crate) fn lives(&self) -> bool {
         !has_ended(self.process.id())
+    }
+
+    /// Brings it to the processor of a run.
+    pub(crate) fn sit(&mut self, seat: &Seat) {
+        if self.processor.replace(seat.processor()) != Some(seat.processor()) {
+            seat.bring(self.process.id());
+        }
     }
 
     /// Tells it of a run.
