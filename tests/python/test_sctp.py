@@ -1,4 +1,4 @@
-"""SCTP from Python: the same file on the model and on FreeBSD's code, how late messages are, two paths."""
+"""SCTP from Python: the same file on the model and on others' code, how late messages are, two paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import rexmit
 from rexmit.errors import StudyError
 from rexmit.run.stacks import third_parties
 
-BACKENDS = ("model", "stack:usrsctp")
+BACKENDS = ("model", "stack:usrsctp", "stack:sctp-proto")
 
 
 def needs(backend: str) -> None:
@@ -82,6 +82,33 @@ def test_a_path_too_small_for_usrsctp_is_told_before_anything_runs() -> None:
     host = {"stack": "rfc9260", "mtu": 500}
     with pytest.raises(StudyError, match=r"hosts\.server\.mtu: usrsctp takes paths of 532 bytes and more"):
         thin(hosts={"server": host, "client": host}).run(backend="stack:usrsctp", progress=False)
+
+
+def test_a_path_too_small_for_sctp_proto_and_a_second_one_are_told() -> None:
+    host = {"stack": "rfc9260", "mtu": 100}
+    with pytest.raises(StudyError, match=r"hosts\.server\.mtu: sctp-proto takes paths of 148 bytes and more"):
+        thin(hosts={"server": host, "client": host}).run(backend="stack:sctp-proto", progress=False)
+    with pytest.raises(StudyError, match="backend stack:sctp-proto: alternate has no effect here"):
+        thin(alternate={"delay": "60 ms"}).run(backend="stack:sctp-proto", progress=False)
+
+
+def test_settings_of_sctp_proto_are_checked_and_heard() -> None:
+    def of(stack: object = "rfc9260", **settings: object) -> rexmit.Study:
+        host = {"stack": stack, "code": "sctp-proto", "sctp-proto": settings}
+        return thin(hosts={"server": host, "client": {"stack": "rfc9260", "code": "sctp-proto"}})
+
+    with pytest.raises(StudyError, match=r"hosts\.server\.sctp-proto.*did you mean `rto_min`\?"):
+        of(rto_mni="200 ms").run(progress=False)
+    with pytest.raises(StudyError, match=r"hosts\.server\.sctp-proto\.rto_min: allowed: whole milliseconds"):
+        of(rto_min="1.5 ms").run(progress=False)
+    told = r"hosts\.server\.stack\.sack\.delay has no effect here"
+    with pytest.raises(StudyError, match=told):
+        of({"inherits": "rfc9260", "sack": {"delay": "0 ms"}}).run(progress=False)
+    slow, quick = (of(**settings).run(progress=False) for settings in ({}, {"rto_min": "200 ms"}))
+    late = [results.messages()["latency_max_ms"].max() for results in (slow, quick)]
+    assert late[1] < late[0]
+    same = of({"inherits": "rfc9260", "rto": {"min": "200 ms"}}).run(progress=False)
+    assert same.table().drop("seed", strict=False).equals(quick.table().drop("seed", strict=False))
 
 
 def test_settings_of_usrsctp_are_checked() -> None:

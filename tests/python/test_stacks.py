@@ -36,7 +36,7 @@ def is_version(stack: Stack, told: str) -> bool:
 
 PROFILES = {"sctp": "rfc9260", "tcp": "linux-6.1", "quic": "rfc9000"}
 """A profile of each protocol."""
-SILENT_OF_WAITING = ("usrsctp",)
+SILENT_OF_WAITING = ("usrsctp", "sctp-proto")
 """Those that do not tell how many bytes wait for a read."""
 
 

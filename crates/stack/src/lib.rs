@@ -11,8 +11,8 @@
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
 //! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
-//! [`Clock`] (a kernel's tick); what adapters of foreign code share, [`TcpPackets`], [`SctpPackets`] and
-//! [`quic`].
+//! [`Clock`] (a kernel's tick); what adapters of foreign code share, [`TcpPackets`], [`SctpPackets`],
+//! [`SctpReasons`] and [`quic`].
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -25,6 +25,7 @@ mod ranges;
 pub mod rate;
 mod registry;
 mod sctp_packets;
+mod sctp_reasons;
 mod settings;
 mod snapshot;
 mod socket_options;
@@ -40,6 +41,7 @@ pub use factory::{
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};
+pub use sctp_reasons::{SctpGained, SctpReasons};
 pub use settings::{
     SettingError, TABLE, changed_values, nearest, read, settings_at, unknown_name, with_table, write_error,
 };

@@ -103,6 +103,10 @@ impl SctpPackets {
     }
 
     fn acknowledge(&mut self, cumulative: SeqNumber, gaps: bool, arrival: &mut SctpArrival) {
+        if self.highest.is_some_and(|highest| cumulative.diff(highest) > 0) {
+            // Of what was never sent, as the SHUTDOWN of some code may say.
+            return;
+        }
         if self.acknowledged.is_some_and(|old| cumulative.diff(old) <= 0) {
             self.counters.dup_acks += u64::from(gaps);
             return;
@@ -133,7 +137,14 @@ impl SctpPackets {
                 Body::Shutdown { .. } | Body::ShutdownAck | Body::ShutdownComplete { .. } => {
                     (leaving.carries, leaving.closing) = (SctpCarries::Control, true);
                 }
-                Body::ForwardTsn(_) => (leaving.carries, leaving.forwards) = (SctpCarries::Forward, true),
+                Body::ForwardTsn(forward) => {
+                    (leaving.carries, leaving.forwards) = (SctpCarries::Forward, true);
+                    // It may pass over numbers that were given to data and never sent.
+                    let cumulative = SeqNumber(forward.cumulative());
+                    if self.highest.is_some_and(|highest| cumulative.diff(highest) > 0) {
+                        self.highest = Some(cumulative);
+                    }
+                }
                 Body::Init(init) | Body::InitAck(init) => {
                     // Whoever answers an INIT again does so with another; the first data will tell which counts.
                     self.initial = Some(SeqNumber(init.initial_tsn()));
@@ -294,6 +305,21 @@ mod tests {
         assert_eq!(arrival.acknowledges, Some(SeqNumber(FIRST) + 1));
         assert_eq!((seen.in_flight(), seen.delivered()), (100, 200));
         assert_eq!(seen.arrived(&packet(vec![sack(1)])).acknowledges, None);
+    }
+
+    /// What was never sent is not acknowledged, whatever a peer says; numbers that a FORWARD-TSN passes over were given away.
+    #[test]
+    fn an_acknowledgment_ends_with_what_was_sent() {
+        let mut seen = SctpPackets::default();
+        seen.leaves(&packet(vec![data(0), data(1)]));
+        let beyond = Chunk::Shutdown { cumulative: FIRST.wrapping_add(7) };
+        assert_eq!(seen.arrived(&packet(vec![beyond])).acknowledges, None);
+        assert_eq!((seen.in_flight(), seen.delivered()), (200, 0));
+        let cumulative = FIRST.wrapping_add(7);
+        seen.leaves(&packet(vec![Chunk::ForwardTsn { cumulative, skipped: vec![] }]));
+        assert_eq!(seen.arrived(&packet(vec![sack(7)])).acknowledges, Some(SeqNumber(FIRST) + 7));
+        assert_eq!((seen.in_flight(), seen.delivered()), (0, 200));
+        assert_eq!(seen.leaves(&packet(vec![data(8)])).carries, SctpCarries::New);
     }
 
     #[test]

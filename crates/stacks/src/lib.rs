@@ -27,6 +27,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_linux::LinuxStack,
     &rexmit_smoltcp::SmoltcpStack,
     &rexmit_lwip::LwipStack,
+    &rexmit_sctp_proto::SctpProtoStack,
     &rexmit_quinn::QuinnStack,
     &rexmit_gvisor::STACK,
     &rexmit_pion_sctp::STACK,

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use rexmit_stack::{Counters, Delivery, Endpoint, Event, SctpArrival, Snapshot, Socket, Transmission};
+use rexmit_stack::{
+    Counters, Delivery, Endpoint, Event, SctpArrival, SctpGained, SctpReasons, Snapshot, Socket, Transmission,
+};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{IpFields, PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
 
@@ -11,7 +13,6 @@ use crate::ffi::{self, Reliability, SendInfo, SendParameters, Statistics, Status
 use crate::hooks::{self, Sent};
 use crate::library::Library;
 use crate::raw::{self, RawSocket};
-use crate::traffic::{Gained, Traffic};
 use crate::{AssociationConfig, Role, UsrsctpError};
 
 /// One end of an association; see [`Endpoint`] for the order of calls.
@@ -28,7 +29,7 @@ pub struct Association {
     state: State,
     events: u8,
     out: VecDeque<Transmission>,
-    traffic: Traffic,
+    traffic: SctpReasons,
     /// The library's counters after the last call for this end.
     statistics: Box<Statistics>,
     /// Bytes that the application has written.
@@ -92,7 +93,7 @@ impl Association {
             state,
             events: 0,
             out: VecDeque::new(),
-            traffic: Traffic::default(),
+            traffic: SctpReasons::default(),
             statistics: Box::new([0; 166]),
             written: 0,
             blocked: false,
@@ -132,7 +133,7 @@ impl Association {
         self.library.statistics(&mut before);
         let answer = what(self.socket);
         self.library.statistics(&mut self.statistics);
-        let gained = Gained::between(&before, &self.statistics);
+        let gained = gained(&before, &self.statistics);
         self.traffic.counted(gained);
         let mut sent = Vec::new();
         hooks::take_sent(self.number, &mut sent);
@@ -142,7 +143,7 @@ impl Association {
         answer
     }
 
-    fn emit(&mut self, sent: Sent, gained: Gained) {
+    fn emit(&mut self, sent: Sent, gained: SctpGained) {
         let (reason, closing) = self.traffic.leaves(&sent.bytes, gained);
         self.closing |= closing;
         let ident = self.traffic.counters().packets as u16;
@@ -340,6 +341,18 @@ impl Endpoint for Association {
             rto: (status.primary.rto_ms > 0).then(|| ms(status.primary.rto_ms)),
             ..over
         }
+    }
+}
+
+/// What the library's counters gained between two looks at them.
+fn gained(before: &Statistics, after: &Statistics) -> SctpGained {
+    let rise = |at: usize| after[at].wrapping_sub(before[at]);
+    let control =
+        [ffi::INIT_TIMEOUTS, ffi::COOKIE_TIMEOUTS, ffi::SHUTDOWN_TIMEOUTS, ffi::SHUTDOWN_ACK_TIMEOUTS];
+    SctpGained {
+        data_timeouts: rise(ffi::DATA_TIMEOUTS),
+        control_timeouts: control.iter().map(|at| rise(*at)).sum(),
+        fast: rise(ffi::FAST_RETRANSMITTED),
     }
 }
 

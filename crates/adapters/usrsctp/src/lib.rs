@@ -45,8 +45,6 @@ mod memory;
 #[cfg(usrsctp)]
 #[allow(unsafe_code, reason = "each call of the library has its own safe function")]
 mod raw;
-#[cfg(usrsctp)]
-mod traffic;
 
 #[cfg(all(test, usrsctp))]
 mod tests;

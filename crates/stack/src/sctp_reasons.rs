@@ -1,18 +1,16 @@
-//! What an end's packets show of it: which carry data again, and why they are sent.
-//!
-//! The library does not say why it sends a packet. Its counters that rose during a call, and the TSNs, tell.
+//! Why the packets of an SCTP end are sent, for code that does not tell itself: its counters that rose during a call, and the
+//! TSNs, tell.
 
-use rexmit_stack::{Counters, Reason, SctpArrival, SctpCarries, SctpPackets};
 use rexmit_wire::SeqNumber;
 
-use crate::ffi::{self, Statistics};
+use crate::{Counters, Reason, SctpArrival, SctpCarries, SctpPackets};
 
-/// FreeBSD sends a chunk again on this many reports that it is missing (`SCTP_DATAGRAM_RESEND`).
+/// A chunk is sent again on this many reports that it is missing (RFC 9260 section 7.2.4).
 const REPORTS: u16 = 3;
 
-/// What the library's counters gained during one call.
+/// What the code's own counters gained during one call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Gained {
+pub struct SctpGained {
     /// Expiries of T3.
     pub data_timeouts: u32,
     /// Expiries of the timers of the handshake and of the shutdown.
@@ -21,22 +19,9 @@ pub(crate) struct Gained {
     pub fast: u32,
 }
 
-impl Gained {
-    pub fn between(before: &Statistics, after: &Statistics) -> Self {
-        let rise = |at: usize| after[at].wrapping_sub(before[at]);
-        let control =
-            [ffi::INIT_TIMEOUTS, ffi::COOKIE_TIMEOUTS, ffi::SHUTDOWN_TIMEOUTS, ffi::SHUTDOWN_ACK_TIMEOUTS];
-        Self {
-            data_timeouts: rise(ffi::DATA_TIMEOUTS),
-            control_timeouts: control.iter().map(|at| rise(*at)).sum(),
-            fast: rise(ffi::FAST_RETRANSMITTED),
-        }
-    }
-}
-
 /// What is known of the sending half from its packets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Traffic {
+pub struct SctpReasons {
     seen: SctpPackets,
     /// Where the recovery that is going on ends (RFC 9260 section 7.2.4).
     recovery_end: Option<SeqNumber>,
@@ -47,7 +32,7 @@ pub(crate) struct Traffic {
     control_backoff: u32,
 }
 
-impl Traffic {
+impl SctpReasons {
     /// What has happened so far.
     pub fn counters(&self) -> &Counters {
         &self.seen.counters
@@ -56,6 +41,11 @@ impl Traffic {
     /// True if the peer's DATA chunk with this TSN has arrived.
     pub fn has_received(&self, tsn: SeqNumber) -> bool {
         self.seen.has_received(tsn)
+    }
+
+    /// The packets, as they are counted.
+    pub fn seen(&self) -> &SctpPackets {
+        &self.seen
     }
 
     /// Takes note of a packet that has arrived.
@@ -71,17 +61,17 @@ impl Traffic {
         arrival
     }
 
-    /// Takes note of what the library counted, before the packets of the same call.
+    /// Takes note of what the code counted, before the packets of the same call.
     ///
-    /// FreeBSD does not restart T3 when the cumulative TSN advances, so T3 often expires while nothing is old enough to
-    /// be sent again, and only starts anew. Such an expiry counts for nothing: a packet must follow.
-    pub fn counted(&mut self, gained: Gained) {
+    /// An expiry of T3 counts if a packet follows. Where T3 is not restarted as the cumulative TSN advances, as in FreeBSD's
+    /// code, it often finds nothing that is old enough to be sent again, and only starts anew.
+    pub fn counted(&mut self, gained: SctpGained) {
         self.expired = gained.data_timeouts > 0;
         self.seen.counters.timeouts += u64::from(gained.control_timeouts);
         self.control_backoff += gained.control_timeouts;
     }
 
-    /// An expiry of T3 has made the library send something.
+    /// An expiry of T3 has made it send something.
     fn note_timeout(&mut self) {
         if std::mem::take(&mut self.expired) {
             self.seen.counters.timeouts += 1;
@@ -91,7 +81,7 @@ impl Traffic {
     }
 
     /// Takes note of a packet that leaves: why it does, and whether it closes the association.
-    pub fn leaves(&mut self, packet: &[u8], gained: Gained) -> (Reason, bool) {
+    pub fn leaves(&mut self, packet: &[u8], gained: SctpGained) -> (Reason, bool) {
         let leaving = self.seen.leaves(packet);
         if leaving.forwards {
             self.note_timeout();
@@ -108,7 +98,7 @@ impl Traffic {
     }
 
     /// Why data of before are in a packet.
-    fn sent_again(&mut self, gained: Gained) -> Reason {
+    fn sent_again(&mut self, gained: SctpGained) -> Reason {
         self.note_timeout();
         if gained.data_timeouts > 0 {
             return Reason::Timeout { backoff: self.data_backoff };
