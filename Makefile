@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux test long sctp-trace fuzz lint format docs schema bench fidelity judge wheel lock clean
+.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity judge wheel lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -27,6 +27,10 @@ power: setup  ## Run wrong systems through the comparison of each published stud
 linux: kernel  ## Run hurtig-2006 on Linux 6.1 in virtual time and write the page about it; WHOLE=1: on 6.12 too, and the long flows thrice.
 	@$(if $(WHOLE),$(BIN)/rexmit kernel build --version 6.12)
 	@$(BIN)/python scripts/study_page.py hurtig-2006 --linux $(if $(WHOLE),--whole)
+
+stacks: kernel  ## Lose each packet in turn on everybody's stacks and write the page about it: which-losses-wait.
+	@$(BIN)/rexmit stack build
+	@$(BIN)/python scripts/study_page.py which-losses-wait
 
 test: setup  ## Everything that continuous integration checks; lists what it had to skip.
 	@$(BIN)/python scripts/check.py

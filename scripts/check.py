@@ -156,6 +156,8 @@ def tests(scratch: Path) -> list[Check]:
         Check("fuzz", TESTS, [PYTHON, "scripts/fuzz.py", "--seconds=30"]),
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
+        # The programs around stacks of other languages, too.
+        Check("stacks", TESTS, [*LAST, PYTHON, "scripts/stacks.py"], uses=["go"], behind=True),
         # One process for each core.
         Check(
             "pytest",

@@ -126,12 +126,14 @@ var phases = map[tcpip.CongestionControlState]uint64{
 
 const sender = "gvisor.dev/gvisor/pkg/tcpip/transport/tcp.(*"
 
-// origins are the functions of netstack's that decide to send for a timer, the innermost of which counts.
+// origins are the functions of netstack's that decide to send for a timer, the innermost of which counts. That of RACK waits for
+// packets that may have been overtaken, and then finds others lost.
 var origins = map[string]rs.Why{
 	"handshake).retransmitHandlerLocked": rs.Timeout,
 	"sender).retransmitTimerExpired":     rs.Timeout,
 	"sender).sendZeroWindowProbe":        rs.Probe,
 	"sender).probeTimerExpired":          rs.Probe,
+	"rackControl).reorderTimerExpired":   rs.Loss,
 }
 
 // why says for what a packet leaves: it is called as netstack hands the packet over, on the sender's own stack of calls.

@@ -31,6 +31,7 @@ type end struct {
 	// What the application was told, or waits for.
 	connected, over, short, closing, aborting bool
 	readable                                  int
+	wanted                                    uint64
 	state                                     [5]uint64
 }
 
@@ -128,7 +129,8 @@ func (e *end) Write(data []byte, how rs.How) int {
 	if e.association == nil || e.closing {
 		return 0
 	}
-	if e.buffered() > 0 && e.buffered()+uint64(len(data)) > e.settings.SendBuffer {
+	e.wanted = uint64(len(data))
+	if !e.room() {
 		e.short = true
 		return 0
 	}
@@ -169,6 +171,12 @@ func (e *end) buffered() (total uint64) {
 		total += stream.BufferedAmount()
 	}
 	return total
+}
+
+// room says that there is some for the message that the application wants to write, which any empty buffer has.
+func (e *end) room() bool {
+	buffered := e.buffered()
+	return buffered == 0 || buffered+e.wanted <= e.settings.SendBuffer
 }
 
 // Read implements bubble.End.
@@ -244,7 +252,7 @@ func (e *end) Settled() bool {
 		}
 		e.readable = waiting
 	}
-	if e.short && e.buffered() < e.settings.SendBuffer {
+	if e.short && e.room() {
 		e.short = false
 		e.Tell(rs.Writable)
 	}

@@ -26,6 +26,8 @@ const MESSAGE: u64 = 1 << 22;
 const MOST_READ: u64 = 1 << 20;
 /// Calls of a timer at one instant after which nothing would come of it any more.
 const TIMERS_AT_ONCE: u32 = 1_000;
+/// Writes at one instant of which it takes nothing, though it says each time that it could.
+const REFUSALS_AT_ONCE: u32 = 1_000;
 /// Different names of states that are kept for good.
 const NAMES: usize = 64;
 
@@ -44,6 +46,8 @@ pub(crate) struct ProgramEnd {
     next: Option<Instant>,
     /// The last instant at which its timer was due, and how often in a row.
     ticked: (Instant, u32),
+    /// The last instant at which it took nothing of a write, and how often in a row.
+    refused: (Instant, u32),
     state: State,
     secrets: String,
     writer: StreamWriter,
@@ -100,6 +104,7 @@ impl ProgramEnd {
             timer: Timer::None,
             next: None,
             ticked: (Instant::ZERO, 0),
+            refused: (Instant::ZERO, 0),
             state: State::default(),
             secrets: String::new(),
             writer: StreamWriter::new(settings.role, settings.places.clone()),
@@ -220,6 +225,12 @@ impl ProgramEnd {
             _ if taken > len => Some(format!("it took {taken} bytes of {len}")),
             Protocol::Sctp if taken != 0 && taken != len => {
                 Some(format!("it took {taken} bytes of a message of {len}; allowed: all or none"))
+            }
+            _ if taken == 0 => {
+                let (last, count) = self.refused;
+                self.refused = if last == now { (now, count + 1) } else { (now, 1) };
+                (self.refused.1 > REFUSALS_AT_ONCE)
+                    .then(|| format!("it took nothing of {REFUSALS_AT_ONCE} writes at one instant"))
             }
             _ => None,
         };

@@ -59,7 +59,8 @@ impl Seat {
     pub fn bring(&self, process: u32) {
         let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return };
         for thread in threads.flatten() {
-            let number = thread.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+            let number =
+                thread.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
             if number.is_some() {
                 sched_setaffinity(number, &only(self.processor)).ok();
             }

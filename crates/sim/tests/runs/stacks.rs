@@ -3,13 +3,18 @@
 use crate::common::{run_once, run_with};
 use rexmit_network::ConnectionId;
 use rexmit_network::two_hosts::{DOWN, SERVER, UP};
-use rexmit_sim::{Plan, Resolved, RunOptions, StackFactory, Target, registry};
+use rexmit_sim::{Plan, Resolved, RunOptions, SOURCES, StackFactory, Target, registry};
 use serde_json::{Value, json};
 
 /// The stacks of third parties that are here; that each is asked for where every check is. Not Linux: who has built a kernel
-/// says how it is booted, and tests it (`tests/python/test_kernel_stacks.py`).
+/// says how it is booted, and tests it (`tests/python/test_kernel_stacks.py`). Nor programs, which are built once that is asked
+/// for (`tests/python/test_stacks.py`).
 fn third_parties() -> Vec<&'static dyn StackFactory> {
-    let foreign = |entry: &&dyn StackFactory| entry.about().version.is_some() && !entry.about().is_linux;
+    let is_program = |name: &str| SOURCES.iter().any(|source| source.name == name);
+    let foreign = |entry: &&dyn StackFactory| {
+        let about = entry.about();
+        about.version.is_some() && !about.is_linux && !is_program(about.name)
+    };
     let entries = registry().entries().iter().copied().filter(foreign);
     let (here, missing): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.missing().is_none());
     for entry in missing {
