@@ -27,6 +27,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_smoltcp::SmoltcpStack,
     &rexmit_lwip::LwipStack,
     &rexmit_quinn::QuinnStack,
+    &rexmit_ngtcp2::Ngtcp2Stack,
     &rexmit_program::ProgramStack,
 ];
 
