@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Ngtcp2Config {
     /// Congestion control.
-    pub congestion: Congestion,
+    pub congestion: Ngtcp2Congestion,
     /// The RTT that is assumed before the first sample (RFC 9002 section 6.2.2).
     pub initial_rtt: Duration,
     /// An acknowledgment waits no longer (RFC 9000 section 18.2, `max_ack_delay`).
@@ -44,7 +44,7 @@ pub struct Ngtcp2Config {
 /// A congestion control that ngtcp2 has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Congestion {
+pub enum Ngtcp2Congestion {
     /// NewReno (RFC 9002 section 7).
     #[serde(alias = "newreno", alias = "new-reno")]
     Reno,
@@ -56,7 +56,7 @@ pub enum Congestion {
     Bbr2,
 }
 
-impl Congestion {
+impl Ngtcp2Congestion {
     /// The one of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         serde_json::from_value(name.into()).ok()
@@ -66,7 +66,7 @@ impl Congestion {
 impl Default for Ngtcp2Config {
     fn default() -> Self {
         Self {
-            congestion: Congestion::Cubic,
+            congestion: Ngtcp2Congestion::Cubic,
             initial_rtt: Duration::from_millis(333),
             max_ack_delay: Duration::from_millis(25),
             ack_threshold: 2,

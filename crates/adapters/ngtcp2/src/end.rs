@@ -19,6 +19,9 @@ use crate::hooks::{self, News, Talk};
 mod datagrams;
 mod socket;
 
+/// The resolution of the library's timers (RFC 9002 section 6.1.2, kGranularity).
+const GRANULARITY: Duration = Duration::from_millis(1);
+
 /// One end of a connection of ngtcp2's.
 pub(crate) struct Ngtcp2End {
     connection: Option<Connection>,
@@ -251,9 +254,10 @@ impl Ngtcp2End {
         });
     }
 
-    /// Acts on what the application has called.
+    /// Acts on packets and on what the application has called, once that has heard of everything: so its answer goes with the
+    /// library's.
     fn settle(&mut self, now: Instant) {
-        if self.called {
+        if self.called && self.events.is_empty() {
             self.run(now, false);
         }
     }
@@ -294,21 +298,23 @@ impl Endpoint for Ngtcp2End {
             self.reasons.expired(&mut work.packets.counters);
         }
         self.run(now, probes);
+        // It forgets a retired connection ID only after the time that it names; elsewhere time goes on by itself.
+        if self.next.is_some_and(|due| due <= now) {
+            self.next = Some(now + GRANULARITY);
+        }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
-        // What it answers to a packet goes with what the application answers, once it has heard of the packet.
-        if self.events.is_empty() {
-            self.settle(now);
-        }
+        self.settle(now);
         self.out.pop_front()
     }
 
     fn poll_timer(&self) -> Option<Instant> {
-        if self.called { Some(self.now) } else { self.next }
+        if self.called || !self.events.is_empty() { Some(self.now) } else { self.next }
     }
 
     fn poll_event(&mut self) -> Option<Event> {
+        self.settle(self.now);
         self.events.pop_front()
     }
 

@@ -7,7 +7,7 @@ use rexmit_stack::{
 };
 use serde_json::Value;
 
-use crate::config::{Congestion, Ngtcp2Config};
+use crate::config::{Ngtcp2Config, Ngtcp2Congestion};
 
 /// The smallest UDP payload that QUIC must be able to send (RFC 9000 section 14).
 const LEAST_PAYLOAD: u32 = 1_200;
@@ -60,7 +60,7 @@ impl StackFactory for Ngtcp2Stack {
 
     fn check_sockets(&self, host: &HostSettings<'_>, wish: &SocketWish) -> Result<Vec<String>, SettingError> {
         if let Some(name) = &wish.congestion
-            && Congestion::named(name).is_none()
+            && Ngtcp2Congestion::named(name).is_none()
         {
             let text = format!("ngtcp2 has no {name:?}: reno, cubic, bbr or bbr2");
             return Err(SettingError::new("congestion", text));
@@ -92,7 +92,7 @@ pub(crate) mod running {
     };
     use rexmit_units::Bytes;
 
-    use super::{Congestion, Ngtcp2Config, settings_of, with_wish};
+    use super::{Ngtcp2Config, Ngtcp2Congestion, settings_of, with_wish};
     use crate::end::{Made, Ngtcp2End};
     use crate::ffi::Settings;
     use crate::handshake::Party;
@@ -153,10 +153,10 @@ pub(crate) mod running {
         Settings {
             server: (end.role == Role::Passive).into(),
             congestion: match settings.congestion {
-                Congestion::Reno => 0,
-                Congestion::Cubic => 1,
-                Congestion::Bbr => 2,
-                Congestion::Bbr2 => 3,
+                Ngtcp2Congestion::Reno => 0,
+                Ngtcp2Congestion::Cubic => 1,
+                Ngtcp2Congestion::Bbr => 2,
+                Ngtcp2Congestion::Bbr2 => 3,
             },
             now: 0,
             initial_rtt: settings.initial_rtt.as_nanos(),
@@ -180,7 +180,7 @@ pub(crate) mod running {
 fn with_wish(settings: &Ngtcp2Config, wish: &SocketWish) -> (Ngtcp2Config, Vec<String>) {
     let mut changed = settings.clone();
     let mut rest = wish.clone();
-    if let Some(congestion) = rest.congestion.take().and_then(|name| Congestion::named(&name)) {
+    if let Some(congestion) = rest.congestion.take().and_then(|name| Ngtcp2Congestion::named(&name)) {
         changed.congestion = congestion;
     }
     let SocketSpec { send_buffer, receive_buffer, .. } = &mut rest.socket;
@@ -199,7 +199,7 @@ fn settings_of(host: &HostSettings<'_>) -> Result<(Ngtcp2Config, Vec<String>), S
     let mut settings = Ngtcp2Config::default();
     let mut unsupported = Vec::new();
     if let Some(name) = &profile.congestion.algorithm {
-        match Congestion::named(name) {
+        match Ngtcp2Congestion::named(name) {
             Some(congestion) => settings.congestion = congestion,
             None => unsupported.push(host.key("stack.congestion.algorithm")),
         }

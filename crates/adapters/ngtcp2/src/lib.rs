@@ -49,5 +49,5 @@ mod streams;
 #[cfg(all(test, ngtcp2))]
 mod tests;
 
-pub use config::{Congestion, Ngtcp2Config};
+pub use config::{Ngtcp2Config, Ngtcp2Congestion};
 pub use factory::Ngtcp2Stack;

@@ -7,7 +7,7 @@ use foreign_pair::Pair;
 use rexmit_stack::{EndSettings, Endpoint, Event, Reason, Socket, StackEnd, seeded};
 use rexmit_units::{Bytes, Duration};
 
-use crate::config::{Congestion, Ngtcp2Config};
+use crate::config::{Ngtcp2Config, Ngtcp2Congestion};
 use crate::end::Ngtcp2End;
 use crate::factory::running::Host;
 
@@ -21,7 +21,9 @@ fn end_with(config: &Ngtcp2Config, n: u64, settings: &EndSettings) -> Ngtcp2End 
 
 #[test]
 fn a_stream_arrives_whole_and_both_ends_close() {
-    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Bbr, Congestion::Bbr2] {
+    for congestion in
+        [Ngtcp2Congestion::Reno, Ngtcp2Congestion::Cubic, Ngtcp2Congestion::Bbr, Ngtcp2Congestion::Bbr2]
+    {
         let config = Ngtcp2Config { congestion, ..Ngtcp2Config::default() };
         let mut pair = Pair::new(|n, settings| end_with(&config, n, settings), 300_000, &[]);
         pair.run();
