@@ -123,8 +123,8 @@ def test_keys_are_updated_between_makers(server: str, client: str) -> None:
 
 @stacks
 def test_a_run_repeats_to_the_byte_whatever_runs_beside_it(code: str, tmp_path: Path) -> None:
-    """Captures of two runs are the same files, with every congestion control that does not draw from the system."""
-    # A version of quinn's that does is said to differ.
+    """Captures are the same files on one thread and on four, with every congestion control."""
+    # BBR of quinn's draws from the system, and is said to differ.
     algorithms = ["reno", "cubic"] if code == "quinn" else ["reno", "cubic", "bbr", "bbr2"]
     varied = study(
         code,
@@ -256,7 +256,9 @@ LACKS = {
 @stacks
 def test_what_the_code_has_no_setting_for_is_told(code: str) -> None:
     for key, value in LACKS.get(code, {}).items():
-        asked = study(code).set("hosts.server.stack", {"inherits": "rfc9000"}).set(f"hosts.server.{key}", value)
+        asked = (
+            study(code).set("hosts.server.stack", {"inherits": "rfc9000"}).set(f"hosts.server.{key}", value)
+        )
         with pytest.raises(StudyError, match=rf"hosts\.server\.{key}") as refused:
             asked.run(progress=False)
         assert "\n" not in str(refused.value)
