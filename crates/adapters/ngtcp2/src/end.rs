@@ -325,6 +325,7 @@ impl Endpoint for Ngtcp2End {
             let state = if waits { "LISTEN" } else { "CLOSED" };
             return Snapshot { state, phase: "open", counters, ..Snapshot::default() };
         };
+        let works = !self.farewell.over;
         let state = match (self.farewell.over, self.farewell.handshaken) {
             (true, _) => "CLOSED",
             (_, false) => "HANDSHAKE",
@@ -345,8 +346,8 @@ impl Endpoint for Ngtcp2End {
             recv_queue: Some(Socket::readable(self)),
             srtt: sampled(look.rtt),
             rttvar: sampled(look.rttvar),
-            rto: Some(Duration::from_nanos(look.pto.saturating_mul(1 << backoff))),
-            rexmt_due: (look.due != u64::MAX).then_some(Instant::from_nanos(look.due)),
+            rto: works.then(|| Duration::from_nanos(look.pto.saturating_mul(1 << backoff))),
+            rexmt_due: (works && look.due != u64::MAX).then(|| Instant::from_nanos(look.due)),
             counters,
             ..Snapshot::default()
         }
