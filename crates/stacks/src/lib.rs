@@ -29,6 +29,7 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_lwip::LwipStack,
     &rexmit_sctp_proto::SctpProtoStack,
     &rexmit_quinn::QuinnStack,
+    &rexmit_ngtcp2::Ngtcp2Stack,
     &rexmit_gvisor::STACK,
     &rexmit_pion_sctp::STACK,
     &rexmit_quic_go::STACK,
