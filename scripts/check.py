@@ -157,7 +157,7 @@ def tests(scratch: Path) -> list[Check]:
         # Where nothing may be skipped the kernel is built; elsewhere its absence is a skip.
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
         # The programs around stacks of other languages, too.
-        Check("stacks", TESTS, [*LAST, PYTHON, "scripts/stacks.py"], uses=["go"], behind=True),
+        Check("stacks", TESTS, [*LAST, PYTHON, "scripts/programs.py"], uses=["go"], behind=True),
         # One process for each core.
         Check(
             "pytest",

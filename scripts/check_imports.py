@@ -8,7 +8,7 @@ Rust, from each `Cargo.toml` and each source file that is no test:
   process, starts a thread or waits: `FORBIDDEN` below lists the names, `BANNED_CRATES` the crates
   that would do it for them. Only `capture`, `analysis` and `tables` may name `std::io`: they read and write
   through a reader or writer that the caller gives, `tables` into memory.
-- `unsafe` is written in `live`, `python` and `adapters` only.
+- `unsafe` is written in `live`, `python`, `program` and `adapters` only.
 
 Python, from the syntax tree of each file:
 
@@ -45,8 +45,9 @@ ARROWS: dict[str, set[str]] = {
     "files": set(),
     "analysis": {"units", "wire", "capture", "tables"},
     "tls": {"stack"},
-    "adapters": {"stack", "tls"},
-    "stacks": {"tcp", "sctp", "adapters"},
+    "program": {"stack"},
+    "adapters": {"stack", "tls", "program"},
+    "stacks": {"tcp", "sctp", "program", "adapters"},
     "scenario": {"path", "tcp", "sctp", "traffic", "network", "stacks", "tables"},
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
     "live": {"scenario", "path", "traffic", "network", "capture", "files", "adapters"},
@@ -54,8 +55,8 @@ ARROWS: dict[str, set[str]] = {
     "inside": {"live"},
     "guest": {"live", "files", "scenario"},
 }
-MAY_WRITE_UNSAFE = {"live", "adapters", "python", "inside"}
-MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "adapters", "python", "inside", "guest"}
+MAY_WRITE_UNSAFE = {"live", "program", "adapters", "python", "inside"}
+MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "program", "adapters", "python", "inside", "guest"}
 MAY_NAME_IO = {"capture", "analysis", "tables"}
 FORBIDDEN = {
     "time::Instant": "a clock",

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from rexmit import _native
 from rexmit.errors import RexmitError, UsageError, nearest
+from rexmit.files import make_folder, put, write_text, write_whole
 from rexmit.places import temporary_folder
 
 _TOOLS = {
@@ -74,20 +76,19 @@ def build_stack(source: StackSource, *, force: bool = False) -> Path:
     tool, remedy = _TOOLS[source.tool]
     if shutil.which(tool) is None:
         raise RexmitError(f"{source.name} cannot be built, since {tool} is not here; {remedy}")
-    program.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder() as place:
         for name, text in source.files.items():
-            path = place / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        made = _built(source, place)
-        # Whole or not at all: another process may run the one that is there.
-        begun = program.with_name(f"{program.name}.{os.getpid()}")
-        try:
-            shutil.copy2(made, begun)
-            os.replace(begun, program)
-        finally:
-            begun.unlink(missing_ok=True)
+            make_folder((place / name).parent)
+            put(place / name, text)
+        made = _built(source, place).read_bytes()
+    make_folder(program.parent)
+
+    def write(file: IO[bytes]) -> None:
+        file.write(made)
+        os.fchmod(file.fileno(), 0o755)
+
+    # Whole or not at all: another process may run the one that is there.
+    write_whole(program, write, resumable=False)
     return program
 
 
@@ -99,7 +100,7 @@ def _built(source: StackSource, place: Path) -> Path:
         words = ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(made)]
         if added := _added(source, place):
             overlay = place / "overlay.json"
-            overlay.write_text(json.dumps({"Replace": added}))
+            put(overlay, json.dumps({"Replace": added}))
             words.append(f"-overlay={overlay}")
         # Without C the program is the same whatever compiler the machine has.
         _call(source, words, folder, CGO_ENABLED="0")
@@ -127,6 +128,7 @@ def _call(source: StackSource, command: list[str], folder: Path, **environment: 
     if done.returncode == 0:
         return done.stdout
     log = source.program.with_name(f"{source.name}.log")
-    log.write_text(done.stdout + done.stderr)
+    make_folder(log.parent)
+    write_text(log, done.stdout + done.stderr, resumable=False)
     last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it says nothing")
     raise RexmitError(f"{source.name} cannot be built: {last.strip()} (all of it: {log})")

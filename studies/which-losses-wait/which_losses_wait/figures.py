@@ -94,7 +94,9 @@ def tails(repaired: pl.DataFrame) -> Figure:
             high = part["extra_rtts"].quantile(0.9)
             kind = part["kind"].mode().sort()[0]
             colour = LOOKS.get(str(kind), LOOKS[NOTHING])[0]
-            axes.plot([low, high], [place, place], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+            axes.plot(
+                [low, high], [place, place], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt"
+            )
             axes.plot([middle], [place], "o", color=colour)
         words = ("the last packet", "the last but one", "the last but two")[back]
         axes.set_title(f"Lost: {words}", loc="left")
@@ -103,13 +105,22 @@ def tails(repaired: pl.DataFrame) -> Figure:
         axes.set_xticks([0, 1, 3, 10, 30, 100], ["0", "1", "3", "10", "30", "100"])
     grid[0].set_yticks(places, rows)
     grid[0].set_ylim(max(places) + 0.6, -0.6)
-    sheet.suptitle("What a late loss costs (point: median of paths; line: tenth to ninth decile)", x=0.01, ha="left")
+    sheet.suptitle(
+        "What a late loss costs (point: median of paths; line: tenth to ninth decile)", x=0.01, ha="left"
+    )
     return sheet
 
 
 def late(found: pl.DataFrame) -> Figure:
     """How late messages of a thin stream are, by stack and round trip."""
-    return _heat(found, "rtt_ms", "p99_ms", "{:,.0f}", "Round trip (ms)", "How late the 99th percentile of a thin stream's messages is (ms)")
+    return _heat(
+        found,
+        "rtt_ms",
+        "p99_ms",
+        "{:,.0f}",
+        "Round trip (ms)",
+        "How late the 99th percentile of a thin stream's messages is (ms)",
+    )
 
 
 def needless(found: pl.DataFrame) -> Figure:

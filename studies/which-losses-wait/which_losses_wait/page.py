@@ -42,7 +42,9 @@ def positions(repaired: pl.DataFrame) -> str:
     for stack in stacks(repaired):
         part = repaired.filter((pl.col(STACK) == stack) & (pl.col("lost") == 0))
         most = {lost: max(parts, key=lambda kind: parts[kind]) for lost, parts in by[stack].items()}
-        cells = [spans(lost for lost, kind in most.items() if kind == wanted) for wanted in (FAST, PROBE, TIMER)]
+        cells = [
+            spans(lost for lost, kind in most.items() if kind == wanted) for wanted in (FAST, PROBE, TIMER)
+        ]
         nothing = spans(lost for lost, kind in most.items() if kind == NOTHING)
         assert nothing == "-", (stack, nothing)
         few, many = part["last"].min(), part["last"].max()
@@ -64,8 +66,8 @@ def spans(numbers: Iterable[int]) -> str:
 
 def tails(repaired: pl.DataFrame) -> str:
     """What late losses cost: medians over paths in round trips, and in ms on one path."""
-    head = "| stack | last but two | last but one | last | at 1 Mbit/s, 80 ms: last but two | last but one | last |"
-    lines = [head, "| --- |" + " ---: |" * 6]
+    names = "last but two | last but one | last |"
+    lines = [f"| stack | {names} 1 Mbit/s, 80 ms: {names}", "| --- |" + " ---: |" * 6]
     one = (pl.col("path.rate") == 1_000_000) & (pl.col("path.delay") == 40_000_000)
     for stack in stacks(repaired):
         mine = repaired.filter(pl.col(STACK) == stack)
@@ -79,7 +81,10 @@ def tails(repaired: pl.DataFrame) -> str:
 def thin_table(found: pl.DataFrame) -> str:
     """How late messages of a thin stream are: 90th and 99th percentile, by round trip."""
     columns = found["rtt_ms"].unique(maintain_order=True).to_list()
-    lines = ["| stack |" + "".join(f" {rtt:.0f} ms |" for rtt in columns), "| --- |" + " ---: |" * len(columns)]
+    lines = [
+        "| stack |" + "".join(f" {rtt:.0f} ms |" for rtt in columns),
+        "| --- |" + " ---: |" * len(columns),
+    ]
     for stack in stacks(found):
         part = found.filter(pl.col(STACK) == stack)
         cells = [f" {row['p90_ms']:,.0f} / {row['p99_ms']:,.0f} |" for row in part.to_dicts()]

@@ -11,8 +11,8 @@ from .repairs import STACK
 def delays(results: Results) -> pl.DataFrame:
     """How late the messages of a thin stream are, a row a stack and round trip.
 
-    Columns: `stack`, `rtt_ms`, and in ms beyond the fastest message: `p50_ms`, `p90_ms`, `p99_ms`, `max_ms`, which are
-    means over replications.
+    Columns: `stack`, `rtt_ms`, and in ms beyond the fastest message: `p50_ms`, `p90_ms`, `p99_ms`, `max_ms`,
+    which are means over replications.
     """
     table = results.table().select("run", STACK, (pl.col("path.delay") * 2 / 1e6).alias("rtt_ms"))
     measured = ("latency_p50_ms", "latency_p90_ms", "latency_p99_ms", "latency_max_ms")
@@ -26,8 +26,8 @@ def delays(results: Results) -> pl.DataFrame:
 def spurious(results: Results) -> pl.DataFrame:
     """What a stack sends again though nothing is lost, a row a stack and kind of reordering.
 
-    Columns: `stack`, `path` (the kind), `again` (packets with data sent again, of 1,000 with data), `timeouts`,
-    and `time` (relative to the path without reordering); means over replications.
+    Columns: `stack`, `path` (the kind), `again` (packets with data sent again, of 1,000 with data),
+    `timeouts`, and `time` (relative to the path without reordering); means over replications.
     """
     table = results.table()
     found = table.group_by(STACK, "path", maintain_order=True).agg(
@@ -37,4 +37,6 @@ def spurious(results: Results) -> pl.DataFrame:
     )
     plain = found.filter(pl.col("path") == found["path"][0]).select(STACK, pl.col("time_ns").alias("plain"))
     with_plain = found.join(plain, on=STACK, maintain_order="left")
-    return with_plain.select(STACK, "path", "again", "timeouts", (pl.col("time_ns") / pl.col("plain")).alias("time"))
+    return with_plain.select(
+        STACK, "path", "again", "timeouts", (pl.col("time_ns") / pl.col("plain")).alias("time")
+    )

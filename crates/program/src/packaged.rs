@@ -49,24 +49,24 @@ pub enum Tool {
 
 /// The far side in Go, which a program's module finds by its `replace`.
 pub const GO_FAR_SIDE: Files = &[
-    ("go/rexmitstack/go.mod", include_str!("../../../../go/rexmitstack/go.mod")),
-    ("go/rexmitstack/packet.go", include_str!("../../../../go/rexmitstack/packet.go")),
-    ("go/rexmitstack/release.go", include_str!("../../../../go/rexmitstack/release.go")),
-    ("go/rexmitstack/stack.go", include_str!("../../../../go/rexmitstack/stack.go")),
+    ("go/rexmitstack/go.mod", include_str!("../../../go/rexmitstack/go.mod")),
+    ("go/rexmitstack/packet.go", include_str!("../../../go/rexmitstack/packet.go")),
+    ("go/rexmitstack/release.go", include_str!("../../../go/rexmitstack/release.go")),
+    ("go/rexmitstack/stack.go", include_str!("../../../go/rexmitstack/stack.go")),
 ];
 
 /// The bubble for stacks that read Go's own clock, and what it adds to the standard library.
 pub const GO_BUBBLE: Files = &[
-    ("go/bubble/go.mod", include_str!("../../../../go/bubble/go.mod")),
-    ("go/bubble/bubble.go", include_str!("../../../../go/bubble/bubble.go")),
-    ("go/bubble/_goroot/runtime/rexmit.go", include_str!("../../../../go/bubble/_goroot/runtime/rexmit.go")),
+    ("go/bubble/go.mod", include_str!("../../../go/bubble/go.mod")),
+    ("go/bubble/bubble.go", include_str!("../../../go/bubble/bubble.go")),
+    ("go/bubble/_goroot/runtime/rexmit.go", include_str!("../../../go/bubble/_goroot/runtime/rexmit.go")),
     (
         "go/bubble/_goroot/testing/cryptotest/rexmit.go",
-        include_str!("../../../../go/bubble/_goroot/testing/cryptotest/rexmit.go"),
+        include_str!("../../../go/bubble/_goroot/testing/cryptotest/rexmit.go"),
     ),
     (
         "go/bubble/_goroot/testing/synctest/rexmit.go",
-        include_str!("../../../../go/bubble/_goroot/testing/synctest/rexmit.go"),
+        include_str!("../../../go/bubble/_goroot/testing/synctest/rexmit.go"),
     ),
 ];
 
