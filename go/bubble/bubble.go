@@ -1,6 +1,7 @@
 // Package bubble serves stacks that read Go's own clock, and whose goroutines live on between calls: code that is written for
 // sockets. They run in a bubble of testing/synctest, whose time is that of the run: it goes on while every goroutine waits, and
-// only as far as the call that is answered. Random bytes of crypto come from the run's seed.
+// only as far as the call that is answered. Random bytes of crypto come from the run's seed, and
+// so does what the runtime draws for itself.
 //
 // The standard library does not tell when a bubble's next timer is due, and opens bubbles for tests alone: the files of
 // _goroot add that, by the overlay with which `rexmit stack build` builds.
@@ -43,13 +44,14 @@ func Serve(stack Stack) (err error) {
 	synctest.Run(func() {
 		// A run begins at a whole second, so that no fraction of the clock differs.
 		begin := time.Now()
-		var seeded *rs.Run
+		var now *drawn
 		make := func(run *rs.Run, opening rs.Opening, line *rs.Line) rs.End {
-			if run != seeded {
+			if now == nil || now.run != run {
+				now = &drawn{run, run.Random.Uint64()}
 				cryptotest.Seed(run.Random)
-				seeded = run
 			}
-			return &end{stack.Make(run, opening, line), line, begin}
+			now.next()
+			return &end{stack.Make(run, opening, line), line, begin, now}
 		}
 		over := func() {
 			stack.Over()
@@ -71,14 +73,27 @@ func Serve(stack Stack) (err error) {
 	return err
 }
 
+// drawn is where the runtime's own draws of a run come from: a number for each call, whichever thread serves it.
+type drawn struct {
+	run  *rs.Run
+	seed uint64
+}
+
+func (d *drawn) next() {
+	d.seed += 0x9e3779b97f4a7c15
+	runtime.SynctestSeed(d.seed)
+}
+
 type end struct {
 	End
 	line  *rs.Line
 	begin time.Time
+	drawn *drawn
 }
 
 // at lets time pass until a call, acts, and says what has come of it.
 func (e *end) at(now uint64, act func()) {
+	e.drawn.next()
 	time.Sleep(time.Until(e.begin.Add(time.Duration(now))))
 	synctest.Wait()
 	act()

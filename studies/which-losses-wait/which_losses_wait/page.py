@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import median
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -47,8 +48,8 @@ def positions(repaired: pl.DataFrame) -> str:
         ]
         nothing = spans(lost for lost, kind in most.items() if kind == NOTHING)
         assert nothing == "-", (stack, nothing)
-        few, many = part["last"].min(), part["last"].max()
-        count = f"{few}" if few == many else f"{few} to {many}"
+        counts = sorted(part["last"].to_list())
+        count = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
         lines.append(f"| {stack} | {part.height} | {count} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -72,7 +73,7 @@ def tails(repaired: pl.DataFrame) -> str:
     for stack in stacks(repaired):
         mine = repaired.filter(pl.col(STACK) == stack)
         late = [mine.filter(pl.col("lost") == pl.col("last") - back) for back in (2, 1, 0)]
-        rtts = [f"{part['extra_rtts'].median():.1f} RTT" for part in late]
+        rtts = [f"{median(part['extra_rtts'].to_list()):.1f} RTT" for part in late]
         times = [f"{part.filter(one)['extra_ms'].item():,.0f} ms" for part in late]
         lines.append(f"| {stack} | " + " | ".join([*rtts, *times]) + " |")
     return "\n".join(lines) + "\n"

@@ -28,9 +28,9 @@ def repairs(frame: pl.DataFrame) -> pl.DataFrame:
 
     Columns: `stack`, those of the path, `lost` (the packet of data, 0 for none), `kind` (one of
     :data:`KINDS`), `last` (how many packets of data the flow without loss has), `time_ms`, `extra_ms` and
-    `extra_rtts` (the time beyond that without loss, and as round trips of the path with a packet of 1500 bytes). Paths
-    on which the stack's timer expires without any loss are left out. Raises UsageError where a run did not
-    complete.
+    `extra_rtts` (the time beyond that without loss, and as round trips of the path with a packet of 1500
+    bytes on it). Paths on which the stack's timer expires without any loss are left out. Raises UsageError
+    where a run did not complete.
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:

@@ -5,3 +5,11 @@ package runtime
 func SynctestNextTimer() int64 {
 	return getg().bubble.timers.wakeTime()
 }
+
+// SynctestSeed makes what the runtime draws follow from a number: which case of a select comes first, where a map begins.
+func SynctestSeed(seed uint64) {
+	for mp := allm; mp != nil; mp = mp.alllink {
+		mp.cheaprand = seed
+		mp.chacha8.Init64([4]uint64{seed})
+	}
+}
