@@ -1,0 +1,62 @@
+"""What stacks in Go do that others do not, as docs/guide/stacks.md tells it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import polars as pl
+import pytest
+import rexmit
+from rexmit.run.stacks import lacking, third_parties
+
+PROFILES = {"tcp": "rfc", "sctp": "rfc9260", "quic": "rfc9000"}
+
+
+def study(
+    code: str, client: str | None = None, transfer: dict[str, Any] | None = None, **more: Any
+) -> rexmit.Study:
+    """20 messages at once over a round trip of 100 ms."""
+    stack = third_parties()[code]
+    if (lacks := lacking(stack)) is not None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", lacks
+        pytest.skip(lacks)
+    profile = PROFILES[stack.protocols[0]]
+    hosts = {"server": {"stack": profile, "code": code}, "client": {"stack": profile, "code": client or code}}
+    whole = {"from": "server", "to": "client", "writes": "20 x 1000 bytes", "close": False} | (transfer or {})
+    scenario = {"hosts": hosts, "path": {"rate": "10 Mbit/s", "delay": "50 ms"}, "transfers": [whole]}
+    return rexmit.Study.from_dict({"title": code, "scenario": scenario, **more})
+
+
+def extra_ms(code: str, last: int, **more: Any) -> list[float]:
+    """What the loss of each of the server's packets costs: of none, of the first, and so on."""
+    rows = study(code, vary={"path.down.drop": [[], *([n] for n in range(1, last + 1))]}, **more).run(
+        progress=False
+    )
+    times = (rows.table().sort("run")["time_ns"].cast(pl.Int64) / 1e6).to_list()
+    return [time - times[0] for time in times]
+
+
+def test_netstack_shows_a_lost_tail_by_a_probe() -> None:
+    costs = extra_ms("gvisor", 16)
+    assert costs[1] == pytest.approx(1000, abs=1), "a SYN-ACK waits for a second"
+    assert max(costs[2:15]) < 300, "RACK, and probes of two round trips"
+
+
+@pytest.mark.parametrize("client", ["pion-sctp", "model"])
+def test_pion_does_not_acknowledge_a_second_cookie_once_it_is_to_close(client: str) -> None:
+    """RFC 9260 section 5.2.4, action D: an ESTABLISHED end, and any later, answers with a COOKIE ACK."""
+    lost = {"vary": {"path.down.drop": [[2]]}}
+    open_ends = study("pion-sctp", client, **lost).run(progress=False).table()
+    assert open_ends["completed"].all()
+    closing = study("pion-sctp", client, {"close": True}, **lost).run(progress=False).table()
+    assert not closing["completed"].any()
+    assert closing["bytes"].item() == 0
+
+
+def test_quic_go_begins_with_two_datagrams_and_an_rtt_of_100_ms() -> None:
+    costs = extra_ms("quic-go", 3)
+    assert all(200 < cost < 400 for cost in costs[2:4]), "the server's first flight"
+    hello = study("quic-go", vary={"path.up.drop": [[], [1], [2]]}).run(progress=False).table().sort("run")
+    times = (hello["time_ns"].cast(pl.Int64) / 1e6).to_list()
+    assert all(time > times[0] + 100 for time in times[1:])
