@@ -330,7 +330,8 @@ def test_the_library_reaches_this_machines_kernel_by_no_name_of_its_c_library() 
 
 
 HARMLESS = """
-__cmsg_nxthdr __cxa_finalize __cxa_thread_atexit_impl __errno_location __gmon_start__ __stack_chk_fail _setjmp
+__cmsg_nxthdr __cxa_finalize __cxa_thread_atexit_impl __errno_location __gmon_start__ __snprintf_chk
+__stack_chk_fail __vsnprintf_chk _setjmp
 __tls_get_addr __xpg_strerror_r abort bcmp calloc cos dl_iterate_phdr environ exp free gai_strerror getenv
 gnu_get_libc_version htonl htons localtime_r log log10 log1p log2 longjmp malloc memchr memcmp memcpy
 memmove memrchr memset mmap mmap64 mprotect munmap ntohl ntohs posix_memalign pow realloc sigaddset
@@ -346,6 +347,7 @@ pidfd_spawnp realpath setgid setgroups setpgid setsid setuid signal waitid waitp
 but the same library has the code of other agents, which the linker does not always leave out."""
 
 OF_OTHER_STACKS = """
-ftruncate memfd_create
+__fprintf_chk fputc ftruncate memfd_create
 """
-"""Of copies of a library in memory, which third parties' stacks need: a guest runs its kernel's alone."""
+"""Of copies of a library in memory, and of a library's last words, which third parties' stacks need: a guest runs
+its kernel's alone."""

@@ -121,7 +121,7 @@ def test_keys_are_updated_between_makers(server: str, client: str) -> None:
     assert (row["completed"], row["bytes"]) == (True, 5_000_000)
 
 
-@stacks
+@pytest.mark.parametrize("code", ["quinn", "ngtcp2"])
 def test_a_run_repeats_to_the_byte_whatever_runs_beside_it(code: str, tmp_path: Path) -> None:
     """Captures are the same files on one thread and on four, with every congestion control."""
     # BBR of quinn's draws from the system, and is said to differ.

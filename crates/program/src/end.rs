@@ -83,6 +83,8 @@ struct Inbox {
     furthest: u64,
     misplaced: u64,
     last: Option<u64>,
+    /// Of QUIC: what the program gave and the application has not taken yet.
+    rest: Option<Data>,
     streams: StreamReader,
 }
 
@@ -114,6 +116,7 @@ impl ProgramEnd {
                 furthest: 0,
                 misplaced: 0,
                 last: None,
+                rest: None,
                 streams: StreamReader::new(settings.role, settings.places.clone()),
             },
             closing: Closing::default(),
@@ -213,6 +216,16 @@ impl ProgramEnd {
         Ok(())
     }
 
+    /// Gives the application bytes of one stream that lie together.
+    fn take(&mut self, now: Instant, max: u64) -> u64 {
+        let size = self.inbox.take(max);
+        self.settle_close(now);
+        if Socket::readable(self) > 0 {
+            self.events.push_back(Event::Readable);
+        }
+        size
+    }
+
     /// Writes up to `len` bytes, as one message where messages are kept apart.
     fn offer(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
         let mut bytes = std::mem::take(&mut self.buffer);
@@ -249,12 +262,6 @@ impl Inbox {
     /// Takes note of what was read: where it belongs, and whether these are the bytes that belong there.
     fn note(&mut self, protocol: Protocol, data: &Data) {
         let place = match (protocol, data.place) {
-            (Protocol::Quic, _) => {
-                self.streams.begin();
-                self.read_stream(data);
-                self.last = self.streams.last();
-                return;
-            }
             // Messages carry the lowest 32 bits of their place: it is the nearest to the furthest so far.
             (Protocol::Sctp, Some(place)) => {
                 let away = i64::from((place as u32).wrapping_sub(self.furthest as u32) as i32);
@@ -268,17 +275,24 @@ impl Inbox {
         self.last = Some(place);
     }
 
-    fn read_stream(&mut self, data: &Data) {
-        let mut rest = &data.bytes[..];
-        while !rest.is_empty() {
-            let most = usize::try_from(self.streams.most(data.stream)).unwrap_or(usize::MAX).max(1);
-            let (piece, others) = rest.split_at(rest.len().min(most));
-            self.streams.read(data.stream, piece);
-            rest = others;
+    /// Takes up to `max` bytes of what was read of a stream, all of which lie together.
+    fn take(&mut self, max: u64) -> u64 {
+        self.last = None;
+        let Some(mut data) = self.rest.take() else { return 0 };
+        self.streams.begin();
+        let most = self.streams.most(data.stream).min(max).max(1);
+        let size = data.bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+        let rest = data.bytes.split_off(size);
+        self.streams.read(data.stream, &data.bytes);
+        self.last = self.streams.last();
+        if rest.is_empty() {
+            if data.ends {
+                self.streams.finish();
+            }
+        } else {
+            self.rest = Some(Data { bytes: rest, ..data });
         }
-        if data.ends {
-            self.streams.finish();
-        }
+        size as u64
     }
 }
 
@@ -385,8 +399,11 @@ impl Socket for ProgramEnd {
     fn read(&mut self, now: Instant, max: u64) -> u64 {
         self.inbox.last = None;
         let most = max.min(MOST_READ) as u32;
-        if self.readable == 0 || most == 0 {
+        if Socket::readable(self) == 0 || most == 0 {
             return 0;
+        }
+        if self.inbox.rest.is_some() {
+            return self.take(now, max);
         }
         let call = Call::Read(most);
         let Some(data) = self.call(&call, now, Cause::Application).data else { return 0 };
@@ -397,18 +414,16 @@ impl Socket for ProgramEnd {
             self.next = None;
             return 0;
         }
-        self.inbox.note(self.protocol, &data);
         if self.protocol == Protocol::Quic {
-            self.settle_close(now);
+            self.inbox.rest = Some(data);
+            return self.take(now, max);
         }
-        if self.protocol == Protocol::Quic && self.readable > 0 {
-            self.events.push_back(Event::Readable);
-        }
+        self.inbox.note(self.protocol, &data);
         len
     }
 
     fn readable(&self) -> u64 {
-        self.readable
+        self.readable + self.inbox.rest.as_ref().map_or(0, |data| data.bytes.len() as u64)
     }
 
     fn close(&mut self, now: Instant) {

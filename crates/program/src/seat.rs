@@ -23,6 +23,8 @@ thread_local! {
 pub(crate) struct Seat {
     processor: usize,
     before: CpuSet,
+    /// [`bring`], which is reached by who may have a seat alone.
+    bring: fn(usize, u32),
 }
 
 /// The one of this thread, which the hosts of its run share; `None` where it may have but one processor, or may not choose.
@@ -47,7 +49,7 @@ impl Seat {
             return None;
         }
         *taken.entry(processor).or_default() += 1;
-        Some(Self { processor, before })
+        Some(Self { processor, before, bring })
     }
 
     /// Its number.
@@ -55,15 +57,19 @@ impl Seat {
         self.processor
     }
 
-    /// Brings all threads of a process to it. One that has ended meanwhile needs no place.
+    /// Brings all threads of a process to it.
     pub fn bring(&self, process: u32) {
-        let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return };
-        for thread in threads.flatten() {
-            let number =
-                thread.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-            if number.is_some() {
-                sched_setaffinity(number, &only(self.processor)).ok();
-            }
+        (self.bring)(self.processor, process);
+    }
+}
+
+/// Brings all threads of a process to a processor. One that has ended meanwhile needs no place.
+fn bring(processor: usize, process: u32) {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return };
+    for thread in threads.flatten() {
+        let number = thread.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        if number.is_some() {
+            sched_setaffinity(number, &only(processor)).ok();
         }
     }
 }

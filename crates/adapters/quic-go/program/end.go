@@ -218,7 +218,7 @@ func (e *end) tell() {
 	e.state = state
 	values := []uint64{
 		uint64(rs.Cwnd), state.cwnd, uint64(rs.InFlight), state.inFlight, uint64(rs.Timeouts), state.timeouts,
-		uint64(rs.SendQueue), state.waiting + state.inFlight,
+		uint64(rs.SendQueue), state.waiting,
 	}
 	if state.srtt > 0 {
 		values = append(values, uint64(rs.Srtt), state.srtt, uint64(rs.Rttvar), state.rttvar)
