@@ -349,5 +349,5 @@ but the same library has the code of other agents, which the linker does not alw
 OF_OTHER_STACKS = """
 __fprintf_chk fputc ftruncate memfd_create
 """
-"""Of copies of a library in memory, and of a library's last words, which third parties' stacks need: a guest runs
-its kernel's alone."""
+"""Of copies of a library in memory, and of a library's last words, which third parties' stacks need: a
+guest runs its kernel's alone."""
