@@ -69,7 +69,7 @@ def tails(repaired: pl.DataFrame) -> str:
     """What late losses cost: medians over paths in round trips, and in ms on one path."""
     names = "last but two | last but one | last |"
     lines = [f"| stack | {names} 1 Mbit/s, 80 ms: {names}", "| --- |" + " ---: |" * 6]
-    one = (pl.col("path.rate") == 1_000_000) & (pl.col("path.delay") == 40_000_000)
+    one = (pl.col("path.rate_bit_s") == 1_000_000) & (pl.col("path.delay_ns") == 40_000_000)
     for stack in stacks(repaired):
         mine = repaired.filter(pl.col(STACK) == stack)
         late = [mine.filter(pl.col("lost") == pl.col("last") - back) for back in (2, 1, 0)]

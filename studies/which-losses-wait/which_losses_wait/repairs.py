@@ -12,7 +12,7 @@ from rexmit.analyse import is_unreached
 
 STACK = "stack"
 LOST = "path.down.drop"
-PATH = ("path.rate", "path.delay")
+PATH = ("path.rate_bit_s", "path.delay_ns")
 
 NOTHING, FAST, PROBE, TIMER, UNREACHED = "nothing", "fast", "probe", "timer", "unreached"
 KINDS = (FAST, PROBE, TIMER, NOTHING, UNREACHED)
@@ -83,8 +83,8 @@ def repairs(frame: pl.DataFrame) -> pl.DataFrame:
 
 def rtt_ms() -> pl.Expr:
     """The round trip of a path, with a packet of 1500 bytes on the way there."""
-    rate = pl.col("path.rate").cast(pl.Float64)
-    return 2 * pl.col("path.delay").cast(pl.Float64) / 1e6 + 1500 * 8 / rate * 1000
+    rate = pl.col("path.rate_bit_s").cast(pl.Float64)
+    return 2 * pl.col("path.delay_ns").cast(pl.Float64) / 1e6 + 1500 * 8 / rate * 1000
 
 
 def shares(repaired: pl.DataFrame) -> dict[str, dict[int, dict[str, float]]]:

@@ -14,7 +14,7 @@ def delays(results: Results) -> pl.DataFrame:
     Columns: `stack`, `rtt_ms`, and in ms beyond the fastest message: `p50_ms`, `p90_ms`, `p99_ms`, `max_ms`,
     which are means over replications.
     """
-    table = results.table().select("run", STACK, (pl.col("path.delay") * 2 / 1e6).alias("rtt_ms"))
+    table = results.table().select("run", STACK, (pl.col("path.delay_ns") * 2 / 1e6).alias("rtt_ms"))
     measured = ("latency_p50_ms", "latency_p90_ms", "latency_p99_ms", "latency_max_ms")
     both = results.messages().join(table, on="run", maintain_order="left")
     least = pl.col("latency_min_ms")
