@@ -16,6 +16,9 @@ from rexmit.run.stacks import lacking, third_parties
 
 STACKS = [name for name, stack in third_parties().items() if "quic" in stack.protocols]
 
+AMPLE = {"quiche": {"quiche": {"initial_window": 40}}}
+"""Settings with which a loss leaves a stack window enough for 200 kB/s over 100 ms."""
+
 stacks = pytest.mark.parametrize("code", STACKS)
 pairs = pytest.mark.parametrize(
     ("server", "client"), [(one, other) for one in STACKS for other in STACKS if one != other]
@@ -146,6 +149,22 @@ def test_a_run_repeats_to_the_byte_whatever_runs_beside_it(code: str, tmp_path: 
 
 
 @stacks
+@pytest.mark.parametrize("other", STACKS)
+def test_stacks_of_different_makers_understand_one_another(code: str, other: str) -> None:
+    """Either is the server, and data flow both ways through a loss."""
+    if (lacks := lacking(third_parties()[other])) is not None:
+        pytest.skip(lacks)
+    spec = study(code, path={"down": {"drop": {"match": "1-rtt", "nth": 4}}}).spec.to_table()
+    spec["scenario"]["hosts"]["client"]["code"] = other
+    up = {"from": "client", "to": "server", "writes": "20 x 1000 bytes"}
+    spec["scenario"]["transfers"].append(up)
+    rows = rexmit.Study.from_dict(spec).run(progress=False).table()
+    assert rows["error"].to_list() == [None]
+    assert rows["completed"].all()
+    assert rows["bytes"].to_list() == [40_000]
+
+
+@stacks
 def test_captures_are_decrypted_by_the_secrets_in_them(code: str, tmp_path: Path) -> None:
     study(code, path={"down": {"drop": 12}}).run(tmp_path / "out", capture="all", progress=False)
     for host in ("server", "client"):
@@ -173,6 +192,7 @@ def test_streams_do_not_wait_for_one_another(code: str) -> None:
             code,
             transfer=transfer,
             path={"down": {"drop": {"match": "stream", "nth": 20}}},
+            host=AMPLE.get(code),
             scenario={"messages": True},
         )
         results = spec.run(progress=False)

@@ -66,6 +66,24 @@ def in_go(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.fixture(scope="module")
+def in_rust(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example in Rust."""
+    if (compiler := shutil.which("cargo")) is None:
+        assert os.environ.get("REXMIT_REQUIRE_ALL") != "1", "no Rust"
+        pytest.skip("no Rust on this machine")
+    target = tmp_path_factory.mktemp("rust")
+    command = [compiler, "build", "--locked", "--example", "stop_and_wait", "--target-dir", str(target)]
+    subprocess.run(command, cwd=EXAMPLES.parents[1] / "rust/rexmitstack", check=True)
+    return target / "debug/examples/stop_and_wait"
+
+
+def test_the_example_in_rust_passes_every_check(in_rust: Path) -> None:
+    code, checks = checked(str(in_rust))
+    assert (code, [one for one in checks.values() if one["found"] == "failed"]) == (0, [])
+    assert checks["is the same again"]["text"] == "to the byte"
+
+
 def test_the_example_in_go_passes_every_check(in_go: Path) -> None:
     code, checks = checked(str(in_go))
     assert (code, [one for one in checks.values() if one["found"] == "failed"]) == (0, [])

@@ -24,6 +24,6 @@ mod seat;
 mod traffic;
 
 pub use factory::{KEYS, ProgramStack, ask_about};
-pub use packaged::{Files, GO_BUBBLE, GO_FAR_SIDE, Packaged, Source, Tool};
+pub use packaged::{Files, GO_BUBBLE, GO_FAR_SIDE, Packaged, RUST_FAR_SIDE, Source, Tool};
 pub use pool::allow;
 pub use process::About;

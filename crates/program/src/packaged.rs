@@ -55,6 +55,16 @@ pub const GO_FAR_SIDE: Files = &[
     ("go/rexmitstack/stack.go", include_str!("../../../go/rexmitstack/stack.go")),
 ];
 
+/// The far side in Rust, which a program's manifest finds by its path.
+pub const RUST_FAR_SIDE: Files = &[
+    ("rust/rexmitstack/Cargo.toml", include_str!("../../../rust/rexmitstack/Cargo.toml")),
+    ("rust/rexmitstack/src/calls.rs", include_str!("../../../rust/rexmitstack/src/calls.rs")),
+    ("rust/rexmitstack/src/lib.rs", include_str!("../../../rust/rexmitstack/src/lib.rs")),
+    ("rust/rexmitstack/src/line.rs", include_str!("../../../rust/rexmitstack/src/line.rs")),
+    ("rust/rexmitstack/src/packet.rs", include_str!("../../../rust/rexmitstack/src/packet.rs")),
+    ("rust/rexmitstack/src/random.rs", include_str!("../../../rust/rexmitstack/src/random.rs")),
+];
+
 /// The bubble for stacks that read Go's own clock, and what it adds to the standard library.
 pub const GO_BUBBLE: Files = &[
     ("go/bubble/go.mod", include_str!("../../../go/bubble/go.mod")),

@@ -33,12 +33,13 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_gvisor::STACK,
     &rexmit_pion_sctp::STACK,
     &rexmit_quic_go::STACK,
+    &rexmit_quiche::STACK,
     &rexmit_program::ProgramStack,
 ];
 
 /// What the programs are built from that are stacks of rexmit's own.
 pub static SOURCES: &[&Source] =
-    &[&rexmit_gvisor::SOURCE, &rexmit_pion_sctp::SOURCE, &rexmit_quic_go::SOURCE];
+    &[&rexmit_gvisor::SOURCE, &rexmit_pion_sctp::SOURCE, &rexmit_quic_go::SOURCE, &rexmit_quiche::SOURCE];
 
 /// The same as a registry, of which a host that chooses none gets the models.
 pub fn registry() -> Registry {
