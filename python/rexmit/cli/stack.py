@@ -71,7 +71,7 @@ def build(names: tuple[str, ...], force: bool, as_json: bool) -> None:
     built = {}
     for source in chosen:
         if not as_json and (force or not source.built):
-            click.echo(f"{source.name}: building, which takes a minute or two ...", err=True)
+            click.echo(f"{source.name}: building, which takes some minutes ...", err=True)
         built[source.name] = str(build_stack(source, force=force))
         if not as_json:
             click.echo(f"{source.name}: {built[source.name]}")
