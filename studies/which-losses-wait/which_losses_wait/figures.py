@@ -90,8 +90,9 @@ def tails(repaired: pl.DataFrame) -> Figure:
     for back, axes in zip((2, 1, 0), grid, strict=True):
         for place, row in zip(places, rows, strict=True):
             part = repaired.filter((pl.col(STACK) == row) & (pl.col("lost") == pl.col("last") - back))
-            low, middle, high = part["extra_rtts"].quantile(0.1), part["extra_rtts"].median(), None
-            high = part["extra_rtts"].quantile(0.9)
+            if part.is_empty():
+                continue
+            low, middle, high = (part["extra_rtts"].quantile(q) for q in (0.1, 0.5, 0.9))
             kind = part["kind"].mode().sort()[0]
             colour = LOOKS.get(str(kind), LOOKS[NOTHING])[0]
             axes.plot(

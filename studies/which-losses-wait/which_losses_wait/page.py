@@ -71,7 +71,8 @@ def tails(repaired: pl.DataFrame) -> str:
     lines = [f"| stack | {names} 1 Mbit/s, 80 ms: {names}", "| --- |" + " ---: |" * 6]
     one = (pl.col("path.rate_bit_s") == 1_000_000) & (pl.col("path.delay_ns") == 40_000_000)
     for stack in stacks(repaired):
-        mine = repaired.filter(pl.col(STACK) == stack)
+        # A flow of more packets than were lost in turn has no last one here.
+        mine = repaired.filter((pl.col(STACK) == stack) & (pl.col("last") <= repaired["lost"].max()))
         late = [mine.filter(pl.col("lost") == pl.col("last") - back) for back in (2, 1, 0)]
         rtts = [f"{median(part['extra_rtts'].to_list()):.1f} RTT" for part in late]
         times = [f"{part.filter(one)['extra_ms'].item():,.0f} ms" for part in late]

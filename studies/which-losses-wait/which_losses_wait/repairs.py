@@ -29,8 +29,8 @@ def repairs(frame: pl.DataFrame) -> pl.DataFrame:
     Columns: `stack`, those of the path, `lost` (the packet of data, 0 for none), `kind` (one of
     :data:`KINDS`), `last` (how many packets of data the flow without loss has), `time_ms`, `extra_ms` and
     `extra_rtts` (the time beyond that without loss, and as round trips of the path with a packet of 1500
-    bytes on it). Paths on which the stack's timer expires without any loss are left out. Raises UsageError
-    where a run did not complete.
+    bytes on it). Paths on which the stack's timer expires without any loss are left out, but for QUIC, whose
+    probes change little. Raises UsageError where a run did not complete.
     """
     failed = frame.filter(~pl.col("completed"))
     if failed.height:
@@ -47,7 +47,8 @@ def repairs(frame: pl.DataFrame) -> pl.DataFrame:
         is_unreached(frame).alias("unreached"),
         rtt_ms().alias("rtt_ms"),
     )
-    whole = counted.filter((pl.col("lost") == 0) & (pl.col("timeouts") == 0))
+    calm = (pl.col("timeouts") == 0) | pl.col(STACK).is_in(QUIC)
+    whole = counted.filter((pl.col("lost") == 0) & calm)
     kept = ("time_ms", "timeouts", "recoveries", "again", "last")
     both = counted.drop("last").join(
         whole.select(STACK, *PATH, *(pl.col(name).alias(f"{name}_whole") for name in kept)),
