@@ -15,7 +15,7 @@ fn whole() -> Vec<u8> {
         vec![0x87],
         item(1, &5_u32.to_le_bytes()),
         item(2, &data),
-        item(3, b"\x02packet"),
+        item(3, b"\x12packet"),
         item(4, &[2]),
         item(5, &number(12)),
         item(6, &[&[1][..], &number(99)].concat()),
