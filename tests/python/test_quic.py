@@ -91,8 +91,8 @@ def test_each_of_the_first_packets_lost_in_turn_is_repaired(code: str) -> None:
 
 
 RESETS = {("quinn", "quiche"), ("quiche", "quinn"), ("quiche", "ngtcp2")}
-"""Pairs of which a few runs in a hundred are broken off where packets to the server, or one of several streams',
-are lost: the connection closes before one end has heard that it is over. Open."""
+"""Pairs of which a few runs in a hundred are broken off where packets to the server, or one of several
+streams', are lost: the connection closes before one end has heard that it is over. Open."""
 
 
 @pairs
