@@ -41,6 +41,9 @@ DEBIAN = {
     "tshark": "tshark",
     "tcptrace": "tcptrace",
     "/usr/include/ns3/tcp-socket-base.h": "libns3-dev",
+    # What programs around other people's stacks are compiled with.
+    "cmake": "cmake",
+    "git": "git",
 }
 MODULES = {"ensurepip": "python3-venv"}
 # What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.
@@ -286,9 +289,10 @@ def native_inputs() -> list[Path]:
     """Every file that the native module is built from."""
     tops = ["Cargo.toml", "Cargo.lock", "pyproject.toml", "requirements.lock", "scripts/setup.py"]
     files = [ROOT / name for name in tops]
-    for folder in ("crates", "profiles"):
+    # `go` and `rust` are the far sides for programs, whose text stands in the module.
+    for folder in ("crates", "profiles", "go", "rust"):
         files += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return [path for path in files if "tests" not in path.relative_to(ROOT).parts[2:]]
+    return [path for path in files if not {"tests", "target"} & {*path.relative_to(ROOT).parts[2:]}]
 
 
 def digest(files: Iterable[Path], extra: str = "") -> str:
