@@ -2,7 +2,10 @@ module rexmit/foreign/gvisor
 
 go 1.26.3
 
-require gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
+require (
+	github.com/rexmit/rexmit/go/netclock v0.0.0
+	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
+)
 
 require (
 	github.com/google/btree v1.1.2 // indirect
@@ -10,3 +13,5 @@ require (
 	golang.org/x/sys v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
+
+replace github.com/rexmit/rexmit/go/netclock => ../../go/netclock

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/rexmit/rexmit/go/netclock"
 	"gvisor.dev/gvisor/pkg/buffer"
 	cryptorand "gvisor.dev/gvisor/pkg/rand"
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -43,7 +44,7 @@ type settings struct {
 // host is a stack with one connection and an application.
 type host struct {
 	settings settings
-	clock    virtualClock
+	clock    netclock.Clock
 	stack    *stack.Stack
 	link     *link
 	queue    waiter.Queue
@@ -62,7 +63,7 @@ func (s seeded) Read(p []byte) (int, error) { return s.Rand.Read(p) }
 
 func newHost(settings settings) *host {
 	h := &host{settings: settings}
-	h.clock.now = epoch
+	h.clock.Set(0)
 	random := rand.New(rand.NewSource(int64(settings.Seed)))
 	cryptorand.Reader = seeded{random}
 	h.stack = stack.New(stack.Options{
@@ -149,7 +150,7 @@ func (h *host) receive(packet []byte) {
 
 // wake runs the timers that are due, and the application.
 func (h *host) wake() {
-	for h.clock.fire() {
+	for h.clock.Fire() {
 		h.settle()
 	}
 	h.settle()
@@ -169,9 +170,9 @@ func (h *host) settle() {
 
 // next is when to call wake; false if nothing is due until a packet arrives.
 func (h *host) next() (time.Duration, bool) {
-	due, set := h.clock.next()
-	if h.actsAt > h.clock.now && (!set || h.actsAt-epoch < due) {
-		return h.actsAt - epoch, true
+	due, set := h.clock.Next()
+	if h.actsAt > h.clock.Shows() && (!set || h.actsAt-netclock.Epoch < due) {
+		return h.actsAt - netclock.Epoch, true
 	}
 	return due, set
 }
@@ -186,7 +187,7 @@ func (h *host) act() bool {
 		h.endpoint = endpoint
 		h.configure(endpoint)
 	}
-	if h.endpoint == nil || h.closed || h.actsAt > h.clock.now {
+	if h.endpoint == nil || h.closed || h.actsAt > h.clock.Shows() {
 		return false
 	}
 	if h.settings.Sends == 1 {
@@ -231,7 +232,7 @@ func (h *host) read() bool {
 // rest makes the application pause as it is told to.
 func (h *host) rest() {
 	if h.settings.Pause > 0 {
-		h.actsAt = h.clock.now + time.Duration(h.settings.Pause)
+		h.actsAt = h.clock.Shows() + time.Duration(h.settings.Pause)
 	}
 }
 

@@ -47,7 +47,7 @@ func main() {
 			*h = newHost(settings)
 			(*h).settle()
 		} else {
-			(*h).clock.set(time.Duration(binary.LittleEndian.Uint64(body)))
+			(*h).clock.Set(time.Duration(binary.LittleEndian.Uint64(body)))
 			switch letter {
 			case 'r':
 				(*h).receive(body[8:])

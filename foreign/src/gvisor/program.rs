@@ -99,7 +99,7 @@ fn source() -> PathBuf {
 /// The release of netstack that `go.mod` asks for.
 pub fn version() -> String {
     let wanted = std::fs::read_to_string(source().join("go.mod")).expect("the program was built from it");
-    let mut lines = wanted.lines().filter_map(|line| line.strip_prefix("require gvisor.dev/gvisor "));
+    let mut lines = wanted.lines().filter_map(|line| line.trim().strip_prefix("gvisor.dev/gvisor "));
     format!("gVisor {}", lines.next().expect("it asks for a release"))
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/rexmit/rexmit/go/netclock"
 	rs "github.com/rexmit/rexmit/go/rexmitstack"
 	"gvisor.dev/gvisor/pkg/buffer"
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -26,7 +27,7 @@ const (
 type end struct {
 	*rs.Line
 	opening  rs.Opening
-	clock    virtualClock
+	clock    netclock.Clock
 	stack    *stack.Stack
 	link     *link
 	queue    waiter.Queue
@@ -44,7 +45,7 @@ type end struct {
 
 func newEnd(run *rs.Run, opening rs.Opening, line *rs.Line, settings settings) *end {
 	e := &end{Line: line, opening: opening}
-	e.clock.now = epoch
+	e.clock.Set(0)
 	e.netstack(run, func(state *tcp.TCPEndpointState) { e.mss = uint64(state.Sender.MaxPayloadSize) })
 	e.set(settings)
 	if !opening.Active {
@@ -151,19 +152,19 @@ func (e *end) Abort(now uint64) {
 	e.finish()
 }
 
-func (e *end) begin(now uint64) { e.clock.set(time.Duration(now)) }
+func (e *end) begin(now uint64) { e.clock.Set(time.Duration(now)) }
 
 // finish lets timers and goroutines act until nothing is left to do, and says what has come of it.
 func (e *end) finish() {
 	settle()
 	e.timer = true
-	for e.clock.fire() {
+	for e.clock.Fire() {
 		settle()
 	}
 	e.timer = false
 	e.accept()
 	e.tell()
-	if due, set := e.clock.next(); set {
+	if due, set := e.clock.Next(); set {
 		e.SetTimer(uint64(due))
 	} else {
 		e.StopTimer()

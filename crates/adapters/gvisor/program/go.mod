@@ -3,6 +3,7 @@ module github.com/rexmit/rexmit/gvisor
 go 1.26.3
 
 require (
+	github.com/rexmit/rexmit/go/netclock v0.0.0
 	github.com/rexmit/rexmit/go/rexmitstack v0.0.0
 	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
 )
@@ -15,3 +16,5 @@ require (
 )
 
 replace github.com/rexmit/rexmit/go/rexmitstack => ../../../../go/rexmitstack
+
+replace github.com/rexmit/rexmit/go/netclock => ../../../../go/netclock

@@ -29,9 +29,10 @@ pub static SOURCE: Source = Source {
     files: &[
         GO_FAR_SIDE,
         &[
+            ("go/netclock/go.mod", include_str!("../../../../go/netclock/go.mod")),
+            ("go/netclock/clock.go", include_str!("../../../../go/netclock/clock.go")),
             ("crates/adapters/gvisor/program/go.mod", include_str!("../program/go.mod")),
             ("crates/adapters/gvisor/program/go.sum", include_str!("../program/go.sum")),
-            ("crates/adapters/gvisor/program/clock.go", include_str!("../program/clock.go")),
             ("crates/adapters/gvisor/program/end.go", include_str!("../program/end.go")),
             ("crates/adapters/gvisor/program/main.go", include_str!("../program/main.go")),
             ("crates/adapters/gvisor/program/netstack.go", include_str!("../program/netstack.go")),
