@@ -69,6 +69,7 @@ pub const RUST_FAR_SIDE: Files = &[
 pub const GO_BUBBLE: Files = &[
     ("go/bubble/go.mod", include_str!("../../../go/bubble/go.mod")),
     ("go/bubble/bubble.go", include_str!("../../../go/bubble/bubble.go")),
+    ("go/bubble/wire.go", include_str!("../../../go/bubble/wire.go")),
     ("go/bubble/_goroot/runtime/rexmit.go", include_str!("../../../go/bubble/_goroot/runtime/rexmit.go")),
     (
         "go/bubble/_goroot/testing/cryptotest/rexmit.go",

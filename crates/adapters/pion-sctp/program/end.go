@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/pion/sctp"
+	"github.com/rexmit/rexmit/go/bubble"
 	rs "github.com/rexmit/rexmit/go/rexmitstack"
 )
 
@@ -19,7 +20,7 @@ type end struct {
 	*rs.Line
 	opening  rs.Opening
 	settings settings
-	wire     *wire
+	wire     *bubble.Wire
 	log      log
 	// lock keeps what goroutines of ours find.
 	lock        sync.Mutex
@@ -122,7 +123,7 @@ func (e *end) Connect() {
 }
 
 // Packet implements bubble.End.
-func (e *end) Packet(data []byte) { e.wire.arrives(data) }
+func (e *end) Packet(data []byte) { e.arrives(data) }
 
 // Write implements bubble.End.
 func (e *end) Write(data []byte, how rs.How) int {

@@ -3,11 +3,8 @@ package main
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"net"
-	"os"
-	"sync"
-	"time"
 
+	"github.com/rexmit/rexmit/go/bubble"
 	rs "github.com/rexmit/rexmit/go/rexmitstack"
 )
 
@@ -19,30 +16,24 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// wire is the connection that Pion sends over: packets to and from the end.
-type wire struct {
-	end      *end
-	arriving chan []byte
-	gone     chan struct{}
-	close    sync.Once
-}
-
-func newWire(end *end) *wire {
-	return &wire{end: end, arriving: make(chan []byte, 1<<10), gone: make(chan struct{})}
+// newWire is the connection that Pion sends over: packets to and from the end.
+func newWire(e *end) *bubble.Wire {
+	return bubble.NewWire(e.opening, func(data []byte) {
+		data = append([]byte(nil), data...)
+		readdress(data, e.opening.Local.Port(), e.opening.Remote.Port())
+		e.Send(rs.Wrap(e.opening, protocol, data), e.log.why)
+	})
 }
 
 // arrives hands a packet of the peer's to Pion.
-func (w *wire) arrives(packet []byte) {
+func (e *end) arrives(packet []byte) {
 	data := rs.Unwrap(packet)
 	if len(data) < 12 {
 		return
 	}
 	data = append([]byte(nil), data...)
 	readdress(data, port, port)
-	select {
-	case w.arriving <- data:
-	case <-w.gone:
-	}
+	e.wire.Arrives(data)
 }
 
 // readdress gives a packet other ports and the checksum that fits.
@@ -52,53 +43,3 @@ func readdress(data []byte, from, to uint16) {
 	binary.LittleEndian.PutUint32(data[8:], 0)
 	binary.LittleEndian.PutUint32(data[8:], crc32.Checksum(data, castagnoli))
 }
-
-// Read implements net.Conn.
-func (w *wire) Read(into []byte) (int, error) {
-	select {
-	case data := <-w.arriving:
-		return copy(into, data), nil
-	case <-w.gone:
-		return 0, net.ErrClosed
-	}
-}
-
-// Write implements net.Conn.
-func (w *wire) Write(data []byte) (int, error) {
-	select {
-	case <-w.gone:
-		return 0, net.ErrClosed
-	default:
-	}
-	data = append([]byte(nil), data...)
-	opening := w.end.opening
-	readdress(data, opening.Local.Port(), opening.Remote.Port())
-	w.end.Send(rs.Wrap(opening, protocol, data), w.end.log.why)
-	return len(data), nil
-}
-
-// Close implements net.Conn.
-func (w *wire) Close() error {
-	w.close.Do(func() { close(w.gone) })
-	return nil
-}
-
-// SetReadDeadline implements net.Conn: Pion sets one, which is over, to end its reading.
-func (w *wire) SetReadDeadline(at time.Time) error {
-	if !at.IsZero() && !at.After(time.Now()) {
-		return w.Close()
-	}
-	return nil
-}
-
-// SetWriteDeadline implements net.Conn; writes never wait.
-func (w *wire) SetWriteDeadline(time.Time) error { return nil }
-
-// SetDeadline implements net.Conn.
-func (w *wire) SetDeadline(at time.Time) error { return os.ErrNoDeadline }
-
-// LocalAddr implements net.Conn.
-func (w *wire) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(w.end.opening.Local) }
-
-// RemoteAddr implements net.Conn.
-func (w *wire) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(w.end.opening.Remote) }

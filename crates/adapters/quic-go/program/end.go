@@ -15,7 +15,7 @@ type end struct {
 	*rs.Line
 	host      *host
 	opening   rs.Opening
-	wire      *wire
+	wire      wire
 	transport *quic.Transport
 	log       *log
 	// lock keeps what goroutines of ours find.
@@ -66,7 +66,7 @@ func (e *end) dial() {
 	if e.host.settings.ZeroRTT {
 		dial = e.transport.DialEarly
 	}
-	connection, err := dial(context.Background(), e.wire.remote(), secure, e.config())
+	connection, err := dial(context.Background(), e.wire.RemoteAddr(), secure, e.config())
 	e.open(connection, err)
 }
 
