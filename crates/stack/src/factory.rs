@@ -17,6 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use rexmit_units::Duration;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -66,6 +67,32 @@ impl About {
             settings: None,
         }
     }
+
+    /// A third party's code of this version, with a table of settings of the type `C`.
+    pub const fn third_party<C: JsonSchema>(
+        name: &'static str,
+        summary: &'static str,
+        version: &'static str,
+        protocols: &'static [&'static str],
+        determinism: Determinism,
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            version: Some(version),
+            protocols,
+            determinism,
+            one_run_at_a_time: false,
+            is_linux: false,
+            transmissions: false,
+            settings: Some(schema::<C>),
+        }
+    }
+}
+
+/// The JSON Schema of a type.
+fn schema<C: JsonSchema>() -> Value {
+    serde_json::to_value(schemars::schema_for!(C)).unwrap_or_default()
 }
 
 /// How far the same run is the same again.

@@ -45,17 +45,13 @@ pub static SOURCE: Source = Source {
 
 /// netstack as a stack that hosts can run.
 pub static STACK: Packaged<GvisorConfig> = Packaged {
-    about: About {
-        name: "gvisor",
-        summary: "netstack, the TCP of gVisor",
-        version: Some("gVisor 20260905"),
-        protocols: &["tcp"],
-        determinism: Determinism::Bytes,
-        one_run_at_a_time: false,
-        is_linux: false,
-        transmissions: false,
-        settings: Some(|| serde_json::to_value(schemars::schema_for!(GvisorConfig)).unwrap_or_default()),
-    },
+    about: About::third_party::<GvisorConfig>(
+        "gvisor",
+        "netstack, the TCP of gVisor",
+        "gVisor 20260905",
+        &["tcp"],
+        Determinism::Bytes,
+    ),
     source: &SOURCE,
     least_mtu: 128,
     translate: config::translate,

@@ -16,17 +16,13 @@ const LEAST_MTU: u32 = 128;
 #[derive(Clone, Copy, Debug)]
 pub struct LwipStack;
 
-static ABOUT: About = About {
-    name: "lwip",
-    summary: "lwIP, a TCP for small systems",
-    version: Some("lwIP 2.1.3"),
-    protocols: &["tcp"],
-    determinism: Determinism::Bytes,
-    one_run_at_a_time: false,
-    is_linux: false,
-    transmissions: false,
-    settings: Some(|| serde_json::to_value(schemars::schema_for!(LwipConfig)).unwrap_or_default()),
-};
+static ABOUT: About = About::third_party::<LwipConfig>(
+    "lwip",
+    "lwIP, a TCP for small systems",
+    "lwIP 2.1.3",
+    &["tcp"],
+    Determinism::Bytes,
+);
 
 impl StackFactory for LwipStack {
     fn about(&self) -> &About {

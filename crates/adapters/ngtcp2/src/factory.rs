@@ -18,17 +18,13 @@ const HEADERS: u32 = 48;
 #[derive(Clone, Copy, Debug)]
 pub struct Ngtcp2Stack;
 
-static ABOUT: About = About {
-    name: "ngtcp2",
-    summary: "ngtcp2, a QUIC in C",
-    version: Some("ngtcp2 0.12.1"),
-    protocols: &["quic"],
-    determinism: Determinism::Bytes,
-    one_run_at_a_time: false,
-    is_linux: false,
-    transmissions: false,
-    settings: Some(|| serde_json::to_value(schemars::schema_for!(Ngtcp2Config)).unwrap_or_default()),
-};
+static ABOUT: About = About::third_party::<Ngtcp2Config>(
+    "ngtcp2",
+    "ngtcp2, a QUIC in C",
+    "ngtcp2 0.12.1",
+    &["quic"],
+    Determinism::Bytes,
+);
 
 impl StackFactory for Ngtcp2Stack {
     fn about(&self) -> &About {

@@ -51,17 +51,13 @@ pub static SOURCE: Source = Source {
 
 /// Pion's SCTP as a stack that hosts can run.
 pub static STACK: Packaged<PionConfig> = Packaged {
-    about: About {
-        name: "pion-sctp",
-        summary: "Pion's SCTP, which Go programs use for WebRTC",
-        version: Some("pion/sctp 1.12.1"),
-        protocols: &["sctp"],
-        determinism: Determinism::None,
-        one_run_at_a_time: false,
-        is_linux: false,
-        transmissions: false,
-        settings: Some(|| serde_json::to_value(schemars::schema_for!(PionConfig)).unwrap_or_default()),
-    },
+    about: About::third_party::<PionConfig>(
+        "pion-sctp",
+        "Pion's SCTP, which Go programs use for WebRTC",
+        "pion/sctp 1.12.1",
+        &["sctp"],
+        Determinism::None,
+    ),
     source: &SOURCE,
     least_mtu: 576,
     translate: config::translate,

@@ -48,17 +48,13 @@ pub static SOURCE: Source = Source {
 
 /// quic-go as a stack that hosts can run.
 pub static STACK: Packaged<QuicGoConfig> = Packaged {
-    about: About {
-        name: "quic-go",
-        summary: "quic-go, a QUIC in Go",
-        version: Some("quic-go 0.65.0"),
-        protocols: &["quic"],
-        determinism: Determinism::SizesAndTimes,
-        one_run_at_a_time: false,
-        is_linux: false,
-        transmissions: false,
-        settings: Some(|| serde_json::to_value(schemars::schema_for!(QuicGoConfig)).unwrap_or_default()),
-    },
+    about: About::third_party::<QuicGoConfig>(
+        "quic-go",
+        "quic-go, a QUIC in Go",
+        "quic-go 0.65.0",
+        &["quic"],
+        Determinism::SizesAndTimes,
+    ),
     source: &SOURCE,
     least_mtu: 1_248,
     translate: config::translate,

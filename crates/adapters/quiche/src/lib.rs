@@ -54,17 +54,13 @@ pub static SOURCE: Source = Source {
 
 /// quiche as a stack that hosts can run.
 pub static STACK: Packaged<QuicheConfig> = Packaged {
-    about: About {
-        name: "quiche",
-        summary: "quiche, Cloudflare's QUIC",
-        version: Some("quiche 0.30.0"),
-        protocols: &["quic"],
-        determinism: Determinism::Bytes,
-        one_run_at_a_time: false,
-        is_linux: false,
-        transmissions: false,
-        settings: Some(|| serde_json::to_value(schemars::schema_for!(QuicheConfig)).unwrap_or_default()),
-    },
+    about: About::third_party::<QuicheConfig>(
+        "quiche",
+        "quiche, Cloudflare's QUIC",
+        "quiche 0.30.0",
+        &["quic"],
+        Determinism::Bytes,
+    ),
     source: &SOURCE,
     least_mtu: 1_248,
     translate: config::translate,

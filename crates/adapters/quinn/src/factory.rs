@@ -30,17 +30,13 @@ const ID_BYTES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct QuinnStack;
 
-static ABOUT: About = About {
-    name: "quinn",
-    summary: "quinn, a QUIC in Rust",
-    version: Some("quinn-proto 0.11.19"),
-    protocols: &["quic"],
-    determinism: Determinism::Bytes,
-    one_run_at_a_time: false,
-    is_linux: false,
-    transmissions: false,
-    settings: Some(|| serde_json::to_value(schemars::schema_for!(QuinnConfig)).unwrap_or_default()),
-};
+static ABOUT: About = About::third_party::<QuinnConfig>(
+    "quinn",
+    "quinn, a QUIC in Rust",
+    "quinn-proto 0.11.19",
+    &["quic"],
+    Determinism::Bytes,
+);
 
 impl StackFactory for QuinnStack {
     fn about(&self) -> &About {

@@ -17,17 +17,13 @@ const LEAST_PACKET: u32 = 128;
 #[derive(Clone, Copy, Debug)]
 pub struct SctpProtoStack;
 
-static ABOUT: About = About {
-    name: "sctp-proto",
-    summary: "sctp-proto, an SCTP of WebRTC in Rust",
-    version: Some("sctp-proto 0.10.8"),
-    protocols: &["sctp"],
-    determinism: Determinism::Bytes,
-    one_run_at_a_time: false,
-    is_linux: false,
-    transmissions: false,
-    settings: Some(|| serde_json::to_value(schemars::schema_for!(SctpProtoConfig)).unwrap_or_default()),
-};
+static ABOUT: About = About::third_party::<SctpProtoConfig>(
+    "sctp-proto",
+    "sctp-proto, an SCTP of WebRTC in Rust",
+    "sctp-proto 0.10.8",
+    &["sctp"],
+    Determinism::Bytes,
+);
 
 impl StackFactory for SctpProtoStack {
     fn about(&self) -> &About {

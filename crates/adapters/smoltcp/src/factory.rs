@@ -19,17 +19,13 @@ const MOST_BUFFER: u64 = 1 << 30;
 #[derive(Clone, Copy, Debug)]
 pub struct SmoltcpStack;
 
-static ABOUT: About = About {
-    name: "smoltcp",
-    summary: "smoltcp, a TCP for embedded systems",
-    version: Some("smoltcp 0.14"),
-    protocols: &["tcp"],
-    determinism: Determinism::Bytes,
-    one_run_at_a_time: false,
-    is_linux: false,
-    transmissions: false,
-    settings: Some(|| serde_json::to_value(schemars::schema_for!(SmoltcpConfig)).unwrap_or_default()),
-};
+static ABOUT: About = About::third_party::<SmoltcpConfig>(
+    "smoltcp",
+    "smoltcp, a TCP for embedded systems",
+    "smoltcp 0.14",
+    &["tcp"],
+    Determinism::Bytes,
+);
 
 impl StackFactory for SmoltcpStack {
     fn about(&self) -> &About {

@@ -25,15 +25,14 @@ const LEAST_PACKET: u32 = 512;
 pub struct UsrsctpStack;
 
 static ABOUT: About = About {
-    name: "usrsctp",
-    summary: "FreeBSD's SCTP as the library usrsctp has it",
-    version: Some("libusrsctp 0.9.5.0"),
-    protocols: &["sctp"],
-    determinism: Determinism::Bytes,
     one_run_at_a_time: true,
-    is_linux: false,
-    transmissions: false,
-    settings: Some(|| serde_json::to_value(schemars::schema_for!(UsrsctpConfig)).unwrap_or_default()),
+    ..About::third_party::<UsrsctpConfig>(
+        "usrsctp",
+        "FreeBSD's SCTP as the library usrsctp has it",
+        "libusrsctp 0.9.5.0",
+        &["sctp"],
+        Determinism::Bytes,
+    )
 };
 
 impl StackFactory for UsrsctpStack {
