@@ -46,7 +46,8 @@ ARROWS: dict[str, set[str]] = {
     "analysis": {"units", "wire", "capture", "tables"},
     "tls": {"stack"},
     "program": {"stack"},
-    "adapters": {"stack", "tls", "program"},
+    "clib": set(),
+    "adapters": {"stack", "tls", "program", "clib"},
     "stacks": {"tcp", "sctp", "program", "adapters"},
     "scenario": {"path", "tcp", "sctp", "traffic", "network", "stacks", "tables"},
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
@@ -56,7 +57,18 @@ ARROWS: dict[str, set[str]] = {
     "guest": {"live", "files", "scenario"},
 }
 MAY_WRITE_UNSAFE = {"live", "program", "adapters", "python", "inside"}
-MAY_READ_THE_WORLD = {"files", "scenario", "sim", "live", "program", "adapters", "python", "inside", "guest"}
+MAY_READ_THE_WORLD = {
+    "clib",
+    "files",
+    "scenario",
+    "sim",
+    "live",
+    "program",
+    "adapters",
+    "python",
+    "inside",
+    "guest",
+}
 MAY_NAME_IO = {"capture", "analysis", "tables"}
 FORBIDDEN = {
     "time::Instant": "a clock",

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ALLOWED: dict[str, str] = {
     "python/rexmit/files/": "the one way",
     "crates/files/": "the one way",
+    "crates/clib/": "of build scripts, which are free: in the folder of a build",
     "python/rexmit/kernel/data/": "runs in a guest of its own, on a temporary folder",
     "python/rexmit/_cage.py": "the root of a guest, in a mount namespace of its own",
     "python/rexmit/places.py": "temporary folders, private to this process, and those of processes that died",

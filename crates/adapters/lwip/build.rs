@@ -6,12 +6,13 @@
 //! is missing.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use rexmit_clib::{bases, library, pack, roots, run, tool, variable};
 
 /// What `src/glue.c` calls, with the library's own prototypes.
 const CALLED: [&str; 28] = [
@@ -79,9 +80,10 @@ fn prepare() -> Result<PathBuf, String> {
     if variable("CARGO_CFG_TARGET_OS") != "linux" || variable("CARGO_CFG_TARGET_ARCH") != "x86_64" {
         return Err("it is loaded on 64-bit x86 Linux only".to_string());
     }
-    let (include, library) = roots().iter().find_map(|root| look_in(root)).ok_or_else(|| {
-        "liblwip-dev is not installed: `make setup` fetches it, or set REXMIT_LWIP_DIR".to_string()
-    })?;
+    let (include, library) =
+        roots("REXMIT_LWIP_DIR", "lwip").iter().find_map(|root| look_in(root)).ok_or_else(|| {
+            "liblwip-dev is not installed: `make setup` fetches it, or set REXMIT_LWIP_DIR".to_string()
+        })?;
     println!("cargo:rerun-if-changed={}", include.join("lwipopts.h").display());
     println!("cargo:rerun-if-changed={}", library.display());
     let out = PathBuf::from(variable("OUT_DIR"));
@@ -92,30 +94,11 @@ fn prepare() -> Result<PathBuf, String> {
     Ok(out)
 }
 
-fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_default()
-}
-
-/// Where it may be, the first first.
-fn roots() -> Vec<PathBuf> {
-    let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../..");
-    let given = variable("REXMIT_LWIP_DIR");
-    if !given.is_empty() {
-        return vec![given.into()];
-    }
-    vec!["/usr/local".into(), "/usr".into(), project.join(".cache/lwip")]
-}
-
 /// The folder of the headers and the library below `root`, laid out like `/` or like `/usr`.
 fn look_in(root: &Path) -> Option<(PathBuf, PathBuf)> {
-    [root.to_path_buf(), root.join("usr")].iter().find_map(|base| {
+    bases(root).iter().find_map(|base| {
         let include = base.join("include/lwip");
-        let triple = format!("lib/{}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH"));
-        let folders = [triple.as_str(), "lib64", "lib"];
-        let mut libraries = folders
-            .iter()
-            .flat_map(|lib| ["liblwip.so.0", "liblwip.so"].map(|name| base.join(lib).join(name)));
-        let library = libraries.find(|library| library.exists())?;
+        let library = library(base, &["liblwip.so.0", "liblwip.so"])?;
         include.join("lwip/tcp.h").exists().then_some((include, library))
     })
 }
@@ -128,9 +111,7 @@ fn compile_glue(include: &Path, out: &Path) -> Result<(), String> {
     let mut compiler = Command::new(tool("CC", "cc"));
     compiler.args(["-c", "-O2", "-fPIC", "-Wall", "-I"]).arg(include).arg("-I").arg(out);
     run(compiler.arg("src/glue.c").arg("-o").arg(&object))?;
-    let archive = out.join("librexmit_lwip_glue.a");
-    let _ = fs::remove_file(&archive);
-    run(Command::new(tool("AR", "ar")).arg("crs").arg(&archive).arg(&object))
+    pack(&object, &out.join("librexmit_lwip_glue.a"))
 }
 
 /// Writes what `src/copy.rs` includes: the library as it lies in memory, and what is still to be written into it.
@@ -310,21 +291,4 @@ impl<'a> Elf<'a> {
 fn number(bytes: &[u8], at: u64, len: u64) -> Result<u64, String> {
     let part = bytes.get(at as usize..(at + len) as usize).ok_or("it ends too early")?;
     Ok(part.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
-}
-
-/// A program, or what the environment names in its place.
-fn tool(name: &str, usual: &str) -> String {
-    println!("cargo:rerun-if-env-changed={name}");
-    let named = variable(name);
-    if named.is_empty() { usual.to_string() } else { named }
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let done = command.output().map_err(|error| format!("{name} does not run ({error})"))?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(format!("{name} failed: {}", said.lines().next().unwrap_or("it said nothing")))
 }

@@ -4,10 +4,10 @@
 //! `make setup` unpacks it (`.cache/usrsctp`). Without it, or without the tools, the crate builds all the same and says at run time what is
 //! missing.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use rexmit_clib::{bases, library, pack, roots, run, tool, unpack, variable};
 
 /// What the library asks of the C library, and who answers instead (`src/hooks.rs`, `src/memory.rs`, `src/layout.c`).
 const ASKED: [&str; 10] = [
@@ -56,9 +56,10 @@ fn prepare() -> Result<PathBuf, String> {
     if variable("CARGO_CFG_TARGET_OS") != "linux" || variable("CARGO_CFG_TARGET_POINTER_WIDTH") != "64" {
         return Err("it is built for 64-bit Linux only".to_string());
     }
-    let (header, archive) = roots().iter().find_map(|root| look_in(root)).ok_or_else(|| {
-        "libusrsctp-dev is not installed: `make setup` fetches it, or set REXMIT_USRSCTP_DIR".to_string()
-    })?;
+    let (header, archive) =
+        roots("REXMIT_USRSCTP_DIR", "usrsctp").iter().find_map(|root| look_in(root)).ok_or_else(|| {
+            "libusrsctp-dev is not installed: `make setup` fetches it, or set REXMIT_USRSCTP_DIR".to_string()
+        })?;
     println!("cargo:rerun-if-changed={}", header.display());
     println!("cargo:rerun-if-changed={}", archive.display());
     let out = PathBuf::from(variable("OUT_DIR"));
@@ -67,29 +68,11 @@ fn prepare() -> Result<PathBuf, String> {
     Ok(out)
 }
 
-fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_default()
-}
-
-/// Where it may be, the first first.
-fn roots() -> Vec<PathBuf> {
-    let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../..");
-    let given = variable("REXMIT_USRSCTP_DIR");
-    if !given.is_empty() {
-        return vec![given.into()];
-    }
-    vec!["/usr/local".into(), "/usr".into(), project.join(".cache/usrsctp")]
-}
-
 /// Header and archive below `root`, laid out like `/` or like `/usr`.
 fn look_in(root: &Path) -> Option<(PathBuf, PathBuf)> {
-    [root.to_path_buf(), root.join("usr")].iter().find_map(|base| {
+    bases(root).iter().find_map(|base| {
         let header = base.join("include/usrsctp.h");
-        let triple = format!("lib/{}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH"));
-        let archive = [triple.as_str(), "lib64", "lib"]
-            .iter()
-            .map(|lib| base.join(lib).join("libusrsctp.a"))
-            .find(|archive| archive.exists())?;
+        let archive = library(base, &["libusrsctp.a"])?;
         header.exists().then_some((header, archive))
     })
 }
@@ -106,13 +89,7 @@ fn compile_layout(header: &Path, out: &Path) -> Result<PathBuf, String> {
 }
 
 fn make_private(archive: &Path, layout: &Path, out: &Path) -> Result<(), String> {
-    let members = out.join("members");
-    let _ = fs::remove_dir_all(&members);
-    fs::create_dir_all(&members).map_err(|error| format!("{}: {error}", members.display()))?;
-    run(Command::new(tool("AR", "ar")).arg("x").arg(archive).current_dir(&members))?;
-    let mut objects: Vec<PathBuf> =
-        fs::read_dir(&members).map_err(|e| e.to_string())?.flatten().map(|entry| entry.path()).collect();
-    objects.sort();
+    let objects = unpack(archive, out)?;
     for object in &objects {
         let own = object.to_string_lossy().ends_with("sctp_callout.o");
         let mut objcopy = Command::new(tool("OBJCOPY", "objcopy"));
@@ -141,24 +118,5 @@ fn make_private(archive: &Path, layout: &Path, out: &Path) -> Result<(), String>
     let mut probe = Command::new(tool("LD", "ld"));
     probe.args(["-shared", "--unresolved-symbols=ignore-all", "-o"]).arg(out.join("probe.so")).arg(&whole);
     run(&mut probe)?;
-    let library = out.join("librexmit_usrsctp.a");
-    let _ = fs::remove_file(&library);
-    run(Command::new(tool("AR", "ar")).arg("crs").arg(&library).arg(&whole))
-}
-
-/// A program, or what the environment names in its place.
-fn tool(name: &str, usual: &str) -> String {
-    println!("cargo:rerun-if-env-changed={name}");
-    let named = variable(name);
-    if named.is_empty() { usual.to_string() } else { named }
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let done = command.output().map_err(|error| format!("{name} does not run ({error})"))?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(format!("{name} failed: {}", said.lines().next().unwrap_or("it said nothing")))
+    pack(&whole, &out.join("librexmit_usrsctp.a"))
 }
