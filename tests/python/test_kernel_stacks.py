@@ -224,6 +224,7 @@ def guests_of(parent: int) -> list[int]:
     return found
 
 
+@pytest.mark.second_kernel
 @pytest.mark.skipif(not any(one.version.startswith("6.12.") for one in kernels()), reason="no kernel 6.12")
 def test_two_versions_of_the_kernel_in_one_run(tmp_path: Path) -> None:
     """One more acknowledgment that 6.12 sends at once is the receiver's doing."""
