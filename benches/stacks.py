@@ -1,7 +1,7 @@
 """Measure third parties' stacks beside the models, in virtual time on one core.
 
 Each sends 200 MB over 1 Gbit/s, and 20 kB of which each of the first 30 packets is lost in turn. What is
-printed is the median of packets, and of runs, for each second of processor time. `python benches/stacks.py`.
+printed is the median of packets, and of runs, for each second of processor time. `python benches/stacks.py [STACK ...]`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ LOST = 30
 def main() -> int:
     """Measure in turn, print."""
     options = argparse.ArgumentParser(description="Measure third parties' stacks beside the models.")
+    options.add_argument("stacks", nargs="*", metavar="STACK", help="by its name, or `model` (default: all)")
     options.add_argument("--rounds", type=int, default=3, help="times that each is run")
     chosen = options.parse_args()
     stacks = [("model", "tcp"), ("model", "sctp")]
     for name, stack in third_parties().items():
         if name != LINUX and lacking(stack) is None:
             stacks.append((name, stack.protocols[0]))
+    stacks = [(code, protocol) for code, protocol in stacks if code in (chosen.stacks or [code])]
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for _ in range(chosen.rounds):
         for code, protocol in stacks:
