@@ -21,6 +21,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -37,10 +38,10 @@ KINDS = {
     for name in re.findall(r'with\("(\w+)"', listed)
 }
 TARGETS = list(KINDS)
-# Beside what `cargo test` compiles, which shares the build scripts and the macros.
+# What is not watched is shared with `cargo test`.
 BUILT = ROOT / "target"
-# Checked as a test. Level 2 takes a sixth longer to compile, and some targets a third more inputs a second.
-LEVEL = "profile.dev.opt-level=1"
+# Checked as a test, and optimised. Level 2 takes a sixth longer to compile, and some targets a third more inputs a second.
+LEVEL = "-Copt-level=1"
 
 # What libFuzzer watches: edges, counted, and comparisons, whose operands it tries.
 COVERAGE = [
@@ -114,16 +115,24 @@ def main() -> int:
 def build() -> dict[str, Path] | None:
     """The instrumented binary of each target; None where they do not compile."""
     started = time.monotonic()
-    versions = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
-    host = next(line.removeprefix("host: ") for line in versions.splitlines() if line.startswith("host: "))
-    # The target triple keeps the flags away from build scripts.
-    place = ["--target", host, "--target-dir", str(BUILT)]
-    command = ["cargo", "build", "--quiet", "--locked", f"--config={LEVEL}", "--package=rexmit-fuzz"]
-    flags = {**os.environ, "RUSTFLAGS": " ".join(COVERAGE)}
-    if subprocess.run([*command, "--features=guided", *place], cwd=ROOT, env=flags).returncode != 0:
+    wanted = {
+        **os.environ,
+        "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "scripts" / "instrument.sh"),
+        "REXMIT_INSTRUMENT": " ".join(instrumented()),
+        "REXMIT_INSTRUMENT_FLAGS": " ".join([LEVEL, *COVERAGE]),
+    }
+    command = ["cargo", "build", "--quiet", "--locked", "--package=rexmit-fuzz", "--features=guided"]
+    if subprocess.run([*command, "--target-dir", str(BUILT)], cwd=ROOT, env=wanted).returncode != 0:
         return None
     print(f"built in {time.monotonic() - started:.0f} s", flush=True)
-    return {name: BUILT / host / "debug" / kind for name, kind in KINDS.items()}
+    return {name: BUILT / "debug" / kind for name, kind in KINDS.items()}
+
+
+def instrumented() -> list[str]:
+    """The crates that libFuzzer watches: those whose code the bodies call, and the bodies."""
+    manifest = tomllib.loads((FUZZ / "Cargo.toml").read_text())
+    ours = [name for name in manifest["dependencies"] if name.startswith("rexmit-")]
+    return [name.replace("-", "_") for name in [*ours, manifest["package"]["name"]]]
 
 
 def environment(target: str) -> dict[str, str]:
