@@ -208,7 +208,7 @@ def test_a_case_is_a_study_that_shows_the_difference_again(tmp_path: Path) -> No
             assert cluster["kind"] == case.pair.kind
 
 
-def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds() -> None:
+def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds(study_file: Path) -> None:
     arguments = ["diff", MODEL.text, HASTY.text, "--scenarios", "30", "--seed", "7", "--cases", "1"]
     result = CliRunner().invoke(cli, [*arguments, "--fail", "changed > 0 overall"])
     assert result.exit_code == 1, result.output
@@ -222,10 +222,8 @@ def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds() -> No
     fine = CliRunner().invoke(cli, [*arguments, "--markdown", "--fail", "p99(time) > 1000x"])
     assert fine.exit_code == 0, fine.output
     assert "### kinds of differences" in fine.output
-    study = CliRunner().invoke(
-        cli, ["diff", MODEL.text, "rfc", "--study", "klaver-2005/window", "--cases", "0"]
-    )
-    assert "of 8 scenarios differ" in study.output
+    study = CliRunner().invoke(cli, ["diff", MODEL.text, "rfc", "--study", str(study_file), "--cases", "0"])
+    assert "of 16 scenarios differ" in study.output
 
 
 @pytest.mark.parametrize(
