@@ -1,7 +1,8 @@
 """Measure third parties' stacks beside the models, in virtual time on one core.
 
 Each sends 200 MB over 1 Gbit/s, and 20 kB of which each of the first 30 packets is lost in turn. What is
-printed is the median of packets, and of runs, for each second of processor time. `python benches/stacks.py [STACK ...]`.
+printed is the median of packets, and of runs, for each second of processor time:
+`python benches/stacks.py [STACK ...]`.
 """
 
 from __future__ import annotations

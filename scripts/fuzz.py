@@ -40,7 +40,8 @@ KINDS = {
 TARGETS = list(KINDS)
 # What is not watched is shared with `cargo test`.
 BUILT = ROOT / "target"
-# Checked as a test, and optimised. Level 2 takes a sixth longer to compile, and some targets a third more inputs a second.
+# Checked as a test, and optimised. Level 2 takes a sixth longer to compile, and some targets a third more
+# inputs a second.
 LEVEL = "-Copt-level=1"
 
 # What libFuzzer watches: edges, counted, and comparisons, whose operands it tries.
