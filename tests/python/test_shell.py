@@ -12,6 +12,7 @@ import click
 import pytest
 import rexmit
 from rexmit.cli import cli, main
+from rexmit.cli.groups import Commands
 from rexmit.cli.roff import manual_page, page_name, walk
 from rexmit.run.stacks import third_parties
 
@@ -32,6 +33,12 @@ def test_every_command_has_a_page_with_all_of_its_options(path: str) -> None:
     sections = [line for line in page.splitlines() if line.startswith(".SH")]
     assert sections[:3] == [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"]
     assert page == manual_page(path, command), "make schema writes it anew"
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    """`rexmit --help` loads none of them."""
+    context = click.Context(cli)
+    assert dict(cli.summaries(context)) == dict(Commands.summaries(cli, context))
 
 
 def test_there_is_no_page_without_a_command() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -25,28 +25,41 @@ COMPLETE = "_REXMIT_COMPLETE"
 """In the environment when a shell asks what may follow; click answers before any command runs."""
 
 
-COMMANDS = (
-    "analyze",
-    "compare",
-    "completion",
-    "diff",
-    "doctor",
-    "emulate",
-    "kernel",
-    "man",
-    "merge",
-    "model",
-    "pattern",
-    "plot",
-    "report",
-    "run",
-    "schema",
-    "sql",
-    "stack",
-    "studies",
-    "trace",
-)
-"""Each is a module of its name, loaded when it is called: some take long to load."""
+COMMANDS = {
+    "analyze": (
+        "Say of every retransmission of TCP and SCTP in CAPTURE what caused it, and measure its connections."
+    ),
+    "compare": (
+        "Print what the study published beside what DIR holds; several parts of one study may be given."
+    ),
+    "completion": (
+        "Print the script with which SHELL completes commands, options, studies, settings and columns."
+    ),
+    "diff": "Print what differs between A and B: two systems, or two results folders of one design.",
+    "doctor": "Show what this machine can run and what is missing.",
+    "emulate": "Run COMMAND in a network namespace of its own, behind an emulated path.",
+    "kernel": "Build the Linux kernel with a virtual clock, once, and show what is there.",
+    "man": "Show the manual page of COMMAND: by man on a terminal, else as it is, in roff.",
+    "merge": (
+        "Join results of the same study: runs with other seeds, other levels, parts of a design, "
+        "or all shards."
+    ),
+    "model": "Say what published formulas give: TCP's throughput, the size of a buffer.",
+    "pattern": "Make, show and convert patterns: which packets an impairment hits.",
+    "plot": "Draw the figures of a results folder, or graphs of a connection of a capture (pcapng, pcap).",
+    "report": (
+        "Write one HTML page that needs no other file and no network: the study in DIR, to look at and share."
+    ),
+    "run": "Run STUDY, one of the package by its name or yours by its file, and store its results.",
+    "schema": "Print the JSON Schema of a study's file, with which an editor completes and checks it.",
+    "sql": "Ask the results in DIR with one QUERY in SQL.",
+    "stack": "Build programs that are stacks of hosts, and check one of yours.",
+    "studies": (
+        "List the studies that come with the package, or show NAME (also a file): what varies, how often."
+    ),
+    "trace": "Show, convert and make traces: links whose rate, delay or loss changes.",
+}
+"""Each with what `rexmit --help` says of it. Its module, of its name, is loaded when it is called."""
 
 
 class _Commands(Commands):
@@ -60,6 +73,9 @@ class _Commands(Commands):
             return None
         command: click.Command = getattr(import_module(f"rexmit.cli.{cmd_name}"), cmd_name)
         return command
+
+    def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
+        return COMMANDS.items()
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

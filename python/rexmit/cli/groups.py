@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from rexmit.errors import UsageError, nearest
@@ -25,13 +27,15 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Names and whole summaries, wrapped where they are long."""
-        rows = []
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries(ctx)))
+
+    def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
+        """The name of each command and the first sentence of its help."""
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None and not command.hidden:
-                rows.append((name, command.get_short_help_str(_WHOLE)))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+                yield name, command.get_short_help_str(_WHOLE)
 
     def _instead(self, ctx: click.Context, name: str, rest: list[str]) -> str:
         known = self.list_commands(ctx)
