@@ -1,4 +1,4 @@
-"""What stacks in Go do that others do not, as docs/guide/stacks.md tells it."""
+"""What single stacks do that others do not, as docs/guide/stacks.md tells it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ PROFILES = {"tcp": "rfc", "sctp": "rfc9260", "quic": "rfc9000"}
 
 
 def study(
-    code: str, client: str | None = None, transfer: dict[str, Any] | None = None, **more: Any
+    code: str,
+    client: str | None = None,
+    transfer: dict[str, Any] | None = None,
+    path: dict[str, Any] | None = None,
+    scenario: dict[str, Any] | None = None,
+    **more: Any,
 ) -> rexmit.Study:
     """20 messages at once over a round trip of 100 ms."""
     stack = third_parties()[code]
@@ -24,8 +29,9 @@ def study(
     profile = PROFILES[stack.protocols[0]]
     hosts = {"server": {"stack": profile, "code": code}, "client": {"stack": profile, "code": client or code}}
     whole = {"from": "server", "to": "client", "writes": "20 x 1000 bytes", "close": False} | (transfer or {})
-    scenario = {"hosts": hosts, "path": {"rate": "10 Mbit/s", "delay": "50 ms"}, "transfers": [whole]}
-    return rexmit.Study.from_dict({"title": code, "scenario": scenario, **more})
+    link = path or {"rate": "10 Mbit/s", "delay": "50 ms"}
+    given = {"hosts": hosts, "path": link, "transfers": [whole], **(scenario or {})}
+    return rexmit.Study.from_dict({"title": code, "scenario": given, **more})
 
 
 def extra_ms(code: str, last: int, **more: Any) -> list[float]:
@@ -41,6 +47,45 @@ def test_netstack_shows_a_lost_tail_by_a_probe() -> None:
     costs = extra_ms("gvisor", 16)
     assert costs[1] == pytest.approx(1000, abs=1), "a SYN-ACK waits for a second"
     assert max(costs[2:15]) < 300, "RACK, and probes of two round trips"
+
+
+def test_netstack_puts_its_probe_off_with_each_write() -> None:
+    """A flow that writes more often than the probe is due, with its window full, never probes.
+
+    RFC 8985 section 7.2 sets the timer of the probe when data are sent. netstack sets it anew, two round
+    trips from then, after each write, also one that the window lets send nothing, and stops the timer of the
+    retransmission meanwhile (`postXmit` in pkg/tcpip/transport/tcp/snd.go): what waits, waits until the
+    application has ended.
+    """
+
+    def latest_ms(pause: str) -> float:
+        path = {"rate": "10 Mbit/s", "delay": "100 ms", "loss": "5 %"}
+        results = study(
+            "gvisor",
+            transfer={"writes": "300 x 100 bytes", "pause": pause},
+            path=path,
+            scenario={"messages": True},
+            design={"replications": 10, "seed": 1},
+        ).run(progress=False)
+        latest: float = results.messages()["latency_max_ms"].max()  # type: ignore[assignment]
+        return latest
+
+    assert latest_ms("200 ms") > 10_000
+    assert latest_ms("450 ms") < 2_000, "the probe of 400 ms comes first"
+
+
+def test_lwip_waits_for_its_first_two_packets() -> None:
+    """Its first window is three packets, and a duplicate lets nothing leave (RFC 3042 would).
+
+    Without the first, two duplicates come. Without the second, the third brings the acknowledgment of the
+    first, which is no duplicate and lets two more leave: two duplicates again, where three are asked for.
+    """
+    losses = [{"match": "data", "nth": nth} for nth in range(1, 6)]
+    whole = {"writes": "1 x 29200 bytes"}
+    varied = study("lwip", transfer=whole, vary={"path.down.drop": losses})
+    rows = varied.run(progress=False).table().sort("run")
+    assert rows["timeouts"].to_list() == [1, 1, 0, 0, 0]
+    assert rows["fast_retransmits"].to_list() == [0, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("client", ["pion-sctp", "model"])
