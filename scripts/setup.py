@@ -268,7 +268,8 @@ def build_for_guests(locked: Sequence[str]) -> bool:
         return True
     static = ["--", "-C", "target-feature=+crt-static"]
     commands = [
-        ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", *locked],
+        # With pyo3, crates have the features that they have in the module, and are compiled once for both.
+        ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", "--package=pyo3", *locked],
         ["cargo", "rustc", "--release", "--quiet", "--package=rexmit-guest", *locked, *static],
     ]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
