@@ -268,8 +268,7 @@ def build_for_guests(locked: Sequence[str]) -> bool:
         return True
     static = ["--", "-C", "target-feature=+crt-static"]
     commands = [
-        # With pyo3, crates have the features that they have in the module, and are compiled once for both.
-        ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", "--package=pyo3", *locked],
+        ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", *locked],
         ["cargo", "rustc", "--release", "--quiet", "--package=rexmit-guest", *locked, *static],
     ]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
