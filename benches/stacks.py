@@ -33,7 +33,11 @@ def main() -> int:
     for name, stack in third_parties().items():
         if name != LINUX and lacking(stack) is None:
             stacks.append((name, stack.protocols[0]))
-    stacks = [(code, protocol) for code, protocol in stacks if code in (chosen.stacks or [code])]
+    there = [code for code, _ in stacks]
+    for name in chosen.stacks:
+        if name not in there:
+            options.error(f"{name} is no stack that is there: {', '.join(dict.fromkeys(there))}")
+    stacks = [(code, protocol) for code, protocol in stacks if code in (chosen.stacks or there)]
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for _ in range(chosen.rounds):
         for code, protocol in stacks:
