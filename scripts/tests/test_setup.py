@@ -167,3 +167,18 @@ class Done:
     """A command that succeeded."""
 
     returncode = 0
+
+
+def test_what_guests_run_is_compiled_of_the_crates_of_the_native_module() -> None:
+    def crates(package: str) -> set[str]:
+        command = ["cargo", "tree", "--locked", "--package", package, "--edges", "normal,build"]
+        command += ["--no-dedupe", "--prefix", "none", "--format", "{p} {f}"]
+        root = Path(__file__).parents[2]
+        lines = subprocess.run(
+            command, cwd=root, check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        return {line for line in lines if not line.startswith(package)}
+
+    module = crates("rexmit-python")
+    for package in ("rexmit-inside", "rexmit-guest"):
+        assert crates(package) <= module, "a crate has other features there, so that it is compiled twice"
