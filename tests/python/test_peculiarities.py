@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -99,9 +101,43 @@ def test_pion_does_not_acknowledge_a_second_cookie_once_it_is_to_close(client: s
     assert closing["bytes"].item() == 0
 
 
+def test_pion_takes_all_for_reordering_where_its_first_number_is_high(tmp_path: Path) -> None:
+    """The highest TSN delivered begins with 0 and is compared in serial arithmetic (RFC 1982)."""
+    lost = {"path.down.drop": [[17]]}
+    given = study("pion-sctp", transfer={"writes": "40 x 1000 bytes"}, vary=lost, design={"replications": 8})
+    results = given.run(progress=False, out=tmp_path / "out", capture="all")
+    times: dict[bool, set[int]] = {True: set(), False: set()}
+    for run, time in results.table().select("run", "time_ns").iter_rows():
+        capture = tmp_path / "out/captures" / f"run-{run:08}-server.pcapng"
+        fields = [
+            "-o",
+            "sctp.relative_tsns:FALSE",
+            "-c",
+            "2",
+            "-T",
+            "fields",
+            "-e",
+            "sctp.initack_initial_tsn",
+        ]
+        told = subprocess.run(["tshark", "-r", capture, *fields], capture_output=True, text=True, check=True)
+        times[int(told.stdout) >= 1 << 31].add(time)
+    assert [len(some) for some in times.values()] == [1, 1]
+    assert times[True] != times[False]
+
+
 def test_quic_go_begins_with_two_datagrams_and_an_rtt_of_100_ms() -> None:
     costs = extra_ms("quic-go", 3)
     assert all(200 < cost < 400 for cost in costs[2:4]), "the server's first flight"
     hello = study("quic-go", vary={"path.up.drop": [[], [1], [2]]}).run(progress=False).table().sort("run")
     times = (hello["time_ns"].cast(pl.Int64) / 1e6).to_list()
     assert all(time > times[0] + 100 for time in times[1:])
+
+
+def test_quiche_fills_its_window_with_slivers() -> None:
+    path = {"rate": "1 Mbit/s", "delay": "10 ms", "queue": "99 packets"}
+    given = study(
+        "quiche", transfer={"writes": "1 x 112000 bytes"}, path=path, vary={"path.delay": ["10 ms", "100 ms"]}
+    )
+    packets = given.run(progress=False).table().sort("path.delay_ns")["data_segments"].to_list()
+    assert packets[0] > 1.5 * packets[1], "nothing is lost; the window holds up the shorter path alone"
+    assert packets[1] == 100

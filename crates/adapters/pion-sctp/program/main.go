@@ -28,6 +28,7 @@ func main() {
 	make := func(run *rs.Run, opening rs.Opening, line *rs.Line) bubble.End {
 		chosen := defaults
 		must(json.Unmarshal(run.Settings, &chosen))
+		generator = drawn{run.Random}
 		end := newEnd(run, opening, line, chosen)
 		ends = append(ends, end)
 		return end

@@ -15,9 +15,10 @@
 //! - An end that is closed answers nothing any more: a peer whose SHUTDOWN COMPLETE was lost sends its SHUTDOWN ACK for good.
 //! - Packets have at most 1,191 bytes, unless `mtu` says otherwise.
 //!
-//! Its random numbers are seeded by itself as the program starts, so that tags and first TSNs differ from one program to the next; and
-//! its goroutines hand packets to one another in an order that Go's scheduler chooses, so that in one run of ten or so a SACK leaves
-//! earlier or later than it did before.
+//! - What it has delivered highest, by which RACK sees reordering, begins with 0 and is compared as serial numbers
+//!   (`rackHighestDeliveredOrigTSN`): where the first TSN is 2^31 or more, each acknowledgment counts as reordering.
+//!
+//! It seeds the generator of its tags and first TSNs by the system as the program starts; in its place stands one of the run's.
 
 mod config;
 
@@ -42,6 +43,7 @@ pub static SOURCE: Source = Source {
             ("crates/adapters/pion-sctp/program/end.go", include_str!("../program/end.go")),
             ("crates/adapters/pion-sctp/program/log.go", include_str!("../program/log.go")),
             ("crates/adapters/pion-sctp/program/main.go", include_str!("../program/main.go")),
+            ("crates/adapters/pion-sctp/program/random.go", include_str!("../program/random.go")),
             ("crates/adapters/pion-sctp/program/wire.go", include_str!("../program/wire.go")),
         ],
     ],
@@ -56,7 +58,7 @@ pub static STACK: Packaged<PionConfig> = Packaged {
         "Pion's SCTP, which Go programs use for WebRTC",
         "pion/sctp 1.12.1",
         &["sctp"],
-        Determinism::None,
+        Determinism::Bytes,
     ),
     source: &SOURCE,
     least_mtu: 576,
