@@ -107,7 +107,7 @@ def tails(repaired: pl.DataFrame) -> Figure:
     grid[0].set_yticks(places, rows)
     grid[0].set_ylim(max(places) + 0.6, -0.6)
     sheet.suptitle(
-        "What a late loss costs (point: median of paths; line: tenth to ninth decile)", x=0.01, ha="left"
+        "What a late loss costs (point: median of paths; line: first to ninth decile)", x=0.01, ha="left"
     )
     return sheet
 
@@ -140,7 +140,7 @@ def _heat(found: pl.DataFrame, column: str, value: str, text: str, label: str, t
     axes.imshow(shade, cmap="YlOrRd", aspect="auto", vmin=0, vmax=max(float(shade.max()) * 1.3, 1))
     for (y, x), cell in np.ndenumerate(cells):
         axes.text(x, y, text.format(cell), ha="center", va="center", fontsize=8)
-    axes.set_xticks(range(len(columns)), [str(one) for one in columns])
+    axes.set_xticks(range(len(columns)), [f"{one:g}" if isinstance(one, float) else one for one in columns])
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xlabel(label)
     axes.grid(visible=False)

@@ -19,7 +19,7 @@ KINDS = (FAST, PROBE, TIMER, NOTHING, UNREACHED)
 """Fast retransmit, or what follows SACK or RACK; a probe (TLP, or QUIC's PTO); the retransmission timer; no
 data were sent again; the flow had no such packet."""
 
-QUIC = ("quinn", "ngtcp2", "quic-go")
+QUIC = ("quinn", "ngtcp2", "quic-go", "quiche")
 """Stacks whose timer sends probes and declares nothing lost (RFC 9002 section 6.2)."""
 
 
