@@ -46,7 +46,8 @@ pub struct Direction<P = Packet> {
     bottleneck: Bottleneck<P>,
     outlet: Outlet<P>,
     books: Books,
-    ingress: Option<Ingress>,
+    /// Few links of a large network have one, and it is larger than all the rest.
+    ingress: Option<Box<Ingress>>,
     first_link: Option<Link>,
     /// The latest instant that was told; kept where it matters.
     now: Instant,
@@ -90,7 +91,8 @@ impl<P: Carried> Direction<P> {
         let counted = trace.and_then(|trace| of_opportunities(spec, trace));
         let spec = counted.as_ref().unwrap_or(spec);
         let ticks = Ticks::new(spec.tick, phase);
-        let (schedule, ingress) = (Schedule::new(spec, trace), Ingress::new(spec, name, streams, trace));
+        let (schedule, ingress) =
+            (Schedule::new(spec, trace), Ingress::new(spec, name, streams, trace).map(Box::new));
         let bottleneck = Bottleneck::new(spec, ticks, trace, || streams(&format!("path.{name}.aqm")));
         let is_ahead = matches!(bottleneck, Bottleneck::Ahead(_));
         Ok(Self {
@@ -230,13 +232,13 @@ impl<P: Carried> Direction<P> {
 
     /// What patterns name and no packet has been so far; to be asked at the end of a run.
     pub fn unreached(&self) -> Vec<Unreached> {
-        self.ingress.as_ref().map(Ingress::unreached).unwrap_or_default()
+        self.ingress.as_deref().map(Ingress::unreached).unwrap_or_default()
     }
 
     /// How many patterns have met no packet so far: what they stand for has not happened. To be asked at the end of a
     /// run, as [`Self::unreached`], which has a line for each.
     pub fn unmet(&self) -> u64 {
-        self.ingress.as_ref().map_or(0, Ingress::unmet)
+        self.ingress.as_deref().map_or(0, Ingress::unmet)
     }
 
     /// A packet for a bottleneck that is served event by event.

@@ -44,9 +44,10 @@ impl DueLinks {
                     return (Some(link), due);
                 }
                 scheduled[link] = true_due;
-                heap.pop();
-                if true_due != Instant::FAR_FUTURE {
-                    heap.push(true_due, link);
+                if true_due == Instant::FAR_FUTURE {
+                    heap.pop();
+                } else {
+                    heap.replace_first(true_due, link);
                 }
             } else {
                 heap.pop(); // an earlier entry has been pushed since

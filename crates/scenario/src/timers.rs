@@ -49,19 +49,39 @@ impl<O: Copy + Ord> Timers<O> {
     /// Takes the earliest entry.
     pub fn pop(&mut self) -> Option<(Instant, O)> {
         let last = self.heap.pop()?;
-        let Some(first) = self.heap.first_mut() else { return Some(last) };
-        let top = std::mem::replace(first, last);
+        let Some(first) = self.heap.first() else { return Some(last) };
+        let first = *first;
+        self.put_from_top(last);
+        Some(first)
+    }
+
+    /// Puts another entry in the place of the earliest, of which there must be one: a [`Self::pop`] and a [`Self::push`], for
+    /// less where the new one is among the earliest too.
+    pub fn replace_first(&mut self, due: Instant, owner: O) {
+        self.put_from_top((due, owner));
+    }
+
+    /// Puts an entry where it belongs, the top being free.
+    #[inline]
+    fn put_from_top(&mut self, entry: (Instant, O)) {
         let (mut i, n) = (0, self.heap.len());
         loop {
             let from = ARITY * i + 1;
-            let Some(least) = (from..(from + ARITY).min(n)).min_by_key(|c| self.heap[*c]) else { break };
-            if self.heap[i] <= self.heap[least] {
+            let Some((mut least, mut earliest)) = self.heap.get(from).map(|child| (from, *child)) else {
+                break;
+            };
+            for (c, child) in self.heap.iter().enumerate().take((from + ARITY).min(n)).skip(from + 1) {
+                if *child < earliest {
+                    (least, earliest) = (c, *child);
+                }
+            }
+            if entry <= earliest {
                 break;
             }
-            self.heap.swap(i, least);
+            self.heap[i] = earliest;
             i = least;
         }
-        Some(top)
+        self.heap[i] = entry;
     }
 }
 
@@ -82,5 +102,24 @@ mod tests {
         expected.sort();
         let out: Vec<_> = std::iter::from_fn(|| timers.pop()).collect();
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn to_replace_the_first_is_to_take_it_and_to_add() {
+        let (mut one, mut other) = (Timers::default(), Timers::default());
+        for i in 0..200u32 {
+            let due = Instant::from_nanos(u64::from(i * 7919 % 101));
+            one.push(due, EndIndex::new(i));
+            other.push(due, EndIndex::new(i));
+        }
+        for i in 200..1000u32 {
+            let due = Instant::from_nanos(u64::from(i * 104_729 % 307));
+            one.replace_first(due, EndIndex::new(i));
+            other.pop();
+            other.push(due, EndIndex::new(i));
+            assert_eq!(one.first(), other.first());
+        }
+        let rest = |mut timers: Timers<_>| std::iter::from_fn(move || timers.pop()).collect::<Vec<_>>();
+        assert_eq!(rest(one), rest(other));
     }
 }

@@ -11,12 +11,21 @@ use rexmit_wire::Packet;
 pub(crate) struct Parcel {
     pub packet: Box<Packet>,
     pub to: EndIndex,
+    /// The packet's, for the links between: they then touch none of its memory, which is not in a cache any more.
+    ip_len: u32,
+}
+
+impl Parcel {
+    pub fn new(packet: Box<Packet>, to: EndIndex) -> Self {
+        let ip_len = packet.ip_len() as u32;
+        Self { packet, to, ip_len }
+    }
 }
 
 impl Carried for Parcel {
     #[inline]
     fn ip_len(&self) -> u64 {
-        self.packet.ip_len()
+        u64::from(self.ip_len)
     }
 
     #[inline]

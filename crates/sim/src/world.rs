@@ -236,7 +236,7 @@ impl World {
     /// A packet arrives at a host.
     #[inline]
     fn deliver(&mut self, host: HostId, parcel: Parcel) {
-        let Parcel { packet, to: at } = parcel;
+        let Parcel { packet, to: at, .. } = parcel;
         self.deliveries += 1;
         if let Some(recorder) = &mut self.recorder {
             recorder.received(host, self.now, &packet);
@@ -343,11 +343,11 @@ impl World {
             }
             match &mut self.recorder {
                 None => {
-                    self.links[link].send(self.now, Parcel { packet: sent.packet, to: at.peer() });
+                    self.links[link].send(self.now, Parcel::new(sent.packet, at.peer()));
                     self.due.entered(link, &self.links[link]);
                 }
                 Some(recorder) => {
-                    let parcel = Parcel { packet: sent.packet.clone(), to: at.peer() };
+                    let parcel = Parcel::new(sent.packet.clone(), at.peer());
                     let verdict = self.links[link].send(self.now, parcel);
                     self.due.entered(link, &self.links[link]);
                     let leaving = Sent { transmission: &sent, link, verdict: &verdict };
