@@ -27,6 +27,12 @@ pub enum ProgramError {
     /// It answers something that the protocol does not have.
     #[error("{0}")]
     Garbled(String),
+    /// Its clock is not the run's, as it should be.
+    #[error(
+        "its clock cannot be led: it has not loaded rexmit's library; leave stack.lead out (statically linked programs, those with \
+         rights of their own and those in a container take none)"
+    )]
+    Unled,
     /// It says itself what is wrong.
     #[error("it refuses: {0}")]
     Refused(String),

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 use crate::end::ProgramEnd;
 use crate::host::{Begin, Host};
-use crate::pool::Command;
+use crate::pool::{self, Command};
 
 /// How long a program has for an answer, where the scenario says nothing.
 pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// The keys of `stack` that are about the program, and of no profile.
-pub const KEYS: [&str; 5] = ["program", "folder", "answer_within", "pause", "settings"];
+pub const KEYS: [&str; 6] = ["program", "folder", "answer_within", "pause", "lead", "settings"];
 
 /// Programs as a stack that hosts can run.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,13 @@ impl StackFactory for ProgramStack {
     }
 
     fn check_host(&self, host: &HostSettings<'_>) -> Result<Vec<String>, SettingError> {
-        command_of(host)?;
+        let command = command_of(host)?;
+        if command.lead
+            && let Some(why) = pool::hindrance(&command)
+        {
+            let text = format!("{why}, so that its clock cannot be led; leave it out");
+            return Err(SettingError::new(host.key("stack.lead"), text));
+        }
         Ok(host.alternate_address.map(|_| "alternate".to_string()).into_iter().collect())
     }
 
@@ -76,6 +82,11 @@ impl Planned {
     ) -> Self {
         let mut seed = [0; 32];
         (run.streams)(&host.key("program")).fill_bytes(&mut seed);
+        let lead = command.lead.then(|| {
+            let mut key = [0; 16];
+            (run.streams)(&host.key("lead")).fill_bytes(&mut key);
+            key
+        });
         let settings = json!({
             "host": host.name,
             "protocol": host.protocol,
@@ -90,6 +101,7 @@ impl Planned {
             mtu: host.mtu,
             protocol: host.protocol,
             seed,
+            lead,
             settings: settings.to_string(),
         };
         Self { command, begin, host: None, ends: 0 }
@@ -178,9 +190,13 @@ fn command_of(host: &HostSettings<'_>) -> Result<Command, SettingError> {
     };
     let patience = time("answer_within", PATIENCE)?;
     let pause = time("pause", std::time::Duration::ZERO)?;
+    let lead = match host.stack.get("lead") {
+        None => false,
+        Some(lead) => lead.as_bool().ok_or_else(|| wrong("lead", "true or false".into()))?,
+    };
     if host.stack.get("settings").is_some_and(|settings| !settings.is_object()) {
         return Err(wrong("settings", "a table, which the program is given as JSON".into()));
     }
     let name = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
-    Ok(Command { name, words, folder, patience, pause })
+    Ok(Command { name, words, folder, patience, pause, lead })
 }

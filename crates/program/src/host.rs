@@ -6,6 +6,7 @@ use rexmit_units::{Duration, Instant};
 
 use crate::error::ProgramError;
 use crate::frame::{Answer, Call};
+use crate::lead::Key;
 use crate::pool::{self, Command};
 use crate::process::{About, Program};
 use crate::seat::Seat;
@@ -32,6 +33,8 @@ pub(crate) struct Begin {
     pub mtu: u32,
     pub protocol: &'static str,
     pub seed: [u8; 32],
+    /// What the random numbers come from that it draws from the system, where it is led.
+    pub lead: Option<Key>,
     pub settings: String,
 }
 
@@ -91,6 +94,7 @@ impl Drop for Host {
         if let Some(mut program) = self.program.take()
             && program.bye()
             && self.about.forgets
+            && !self.command.lead
         {
             pool::put(program);
         }
@@ -106,10 +110,11 @@ fn greet(command: &Command, begin: &Begin, seat: Option<&Seat>) -> Result<(Progr
         let about = program.hello(&begin.seed, &begin.settings, begin.protocol)?;
         Ok((program, about))
     };
+    // A led one is never kept: its clock would go back, and what it has drawn before would depend on its earlier runs.
     // One that was kept may have ended, or have served its time.
     match pool::kept(command).map(hello) {
         Some(Ok(found)) => Ok(found),
-        Some(Err(_)) | None => pool::begin(command).and_then(hello),
+        Some(Err(_)) | None => pool::begin(command, begin.lead).and_then(hello),
     }
 }
 

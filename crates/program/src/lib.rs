@@ -10,6 +10,8 @@
 //! A program may be one of rexmit's own around somebody's code, which has a name among the stacks and settings of its own:
 //! [`Packaged`].
 //!
+//! A program that reads a clock of its own can be led to the run's: [`Lead`].
+//!
 //! Not modelled: an answer that speaks of another end than the one that was called; a second path; options of sockets.
 
 mod end;
@@ -17,6 +19,7 @@ mod error;
 mod factory;
 pub mod frame;
 mod host;
+mod lead;
 mod packaged;
 mod pool;
 mod process;
@@ -24,6 +27,7 @@ mod seat;
 mod traffic;
 
 pub use factory::{KEYS, ProgramStack, ask_about};
+pub use lead::Lead;
 pub use packaged::{Files, GO_BUBBLE, GO_FAR_SIDE, Packaged, RUST_FAR_SIDE, Source, Tool};
 pub use pool::allow;
 pub use process::About;

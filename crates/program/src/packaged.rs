@@ -132,6 +132,7 @@ impl<C: Default + Serialize + DeserializeOwned> Packaged<C> {
             words: vec![program.to_string_lossy().into_owned()],
             patience: PATIENCE,
             pause: Duration::ZERO,
+            lead: false,
         })
     }
 }

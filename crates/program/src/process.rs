@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::ProgramError;
 use crate::frame::{self, Answer, Call, LONGEST};
+use crate::lead::{Key, Lead};
 use crate::pool::Command;
 use crate::seat::Seat;
 
@@ -47,6 +48,8 @@ pub struct Program {
     line: UnixStream,
     /// What it has printed as errors; whoever listens to it has a share while it can print more.
     printed: Arc<Mutex<Vec<u8>>>,
+    /// What its clock is led by.
+    lead: Option<Lead>,
     /// Its group is killed once this is closed, however that comes.
     #[expect(dead_code, reason = "held, and closed with it")]
     leash: UnixStream,
@@ -57,8 +60,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a program in a session of its own.
-    pub(crate) fn start(command: Command) -> Result<Self, ProgramError> {
+    /// Starts a program in a session of its own, led where there is a key for its random numbers.
+    pub(crate) fn start(command: Command, key: Option<Key>) -> Result<Self, ProgramError> {
         let started = || {
             let (line, theirs) = UnixStream::pair()?;
             line.set_read_timeout(Some(command.patience))?;
@@ -69,6 +72,8 @@ impl Program {
             let mut process = std::process::Command::new(name);
             process.args(words).current_dir(&command.folder);
             process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+            let lead = key.as_ref().map(Lead::new).transpose()?;
+            process.envs(lead.iter().flat_map(Lead::environment));
             let (leash, watched) = UnixStream::pair()?;
             become_program(&mut process, theirs.into(), watched.into());
             let mut process = process.spawn()?;
@@ -76,9 +81,9 @@ impl Program {
             let (errors, kept) = (process.stderr.take(), Arc::clone(&printed));
             let listens = move || errors.into_iter().for_each(|errors| listen(errors, &kept));
             std::thread::Builder::new().name("errors of a program".into()).spawn(listens)?;
-            Ok((line, process, printed, leash))
+            Ok((line, process, printed, lead, leash))
         };
-        let (line, process, printed, leash) = started().map_err(ProgramError::Start)?;
+        let (line, process, printed, lead, leash) = started().map_err(ProgramError::Start)?;
         Ok(Self {
             command,
             started_by: std::process::id(),
@@ -86,6 +91,7 @@ impl Program {
             processor: None,
             line,
             printed,
+            lead,
             leash,
             out: Vec::with_capacity(PIECE),
             read: vec![0; PIECE],
@@ -118,9 +124,12 @@ impl Program {
     /// Tells it of a run.
     ///
     /// # Errors
-    /// A program that does not answer, speaks another version, or not this protocol.
+    /// A program that does not answer, speaks another version, not this protocol, or is not led as it should be.
     pub fn hello(&mut self, seed: &[u8; 32], settings: &str, protocol: &str) -> Result<About, ProgramError> {
         let answer = self.ask(&Call::Hello { seed, settings }, 0, 0)?;
+        if self.lead.as_ref().is_some_and(|lead| !lead.leads(self.process.id())) {
+            return Err(ProgramError::Unled);
+        }
         match answer.version {
             Some(frame::VERSION) => {}
             Some(other) => {
@@ -154,6 +163,10 @@ impl Program {
         let until = (!self.command.pause.is_zero()).then(|| Instant::now() + self.command.pause);
         while let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now())) {
             std::thread::park_timeout(left);
+        }
+        // At its end the run has no time of its own any more.
+        if let Some(lead) = self.lead.as_ref().filter(|_| !matches!(call, Call::Bye)) {
+            lead.set_now(now).map_err(ProgramError::Start)?;
         }
         self.out.clear();
         call.append_to(now, end, &mut self.out);

@@ -49,7 +49,7 @@ mod _native {
         resolve, schema, sctp_profile_schema, version,
     };
     #[pymodule_export]
-    use super::stacks::{provide_kernel, stack_programs, stack_sources, stacks};
+    use super::stacks::{Lead, provide_kernel, stack_programs, stack_sources, stacks};
     #[pymodule_export]
     use super::sweep::Sweep;
     #[pymodule_export]

@@ -1,10 +1,11 @@
 //! The stacks that hosts can run.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rexmit_sim::{Kernel, Registry, Resolved, SOURCES, Source, ask_about_program, registry};
+use rexmit_sim::{Kernel, LeadProgram, Registry, Resolved, SOURCES, Source, ask_about_program, registry};
 use serde_json::{Value, json};
 
 use crate::scenarios::{parse, value_error};
@@ -57,7 +58,8 @@ pub fn provide_kernel(name: &str, version: &str, command: Vec<String>, environme
 }
 
 /// The programs that hosts of a scenario have for their stacks, as JSON: a list of tables with `host`, and `name` and
-/// `version` as the program says them, or `failure`, why it does not. Each is started for it.
+/// `version` as the program says them, or `failure`, why it does not, and whether its clock
+/// is `led`. Each is started for it.
 #[pyfunction]
 pub fn stack_programs(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     let resolved = Resolved::from_value(parse(scenario_json)?).map_err(value_error)?;
@@ -67,12 +69,35 @@ pub fn stack_programs(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
             continue;
         }
         let asked = py.detach(|| ask_about_program(&resolved.host_settings(host)));
+        let led = resolved.host_settings(host).stack.get("lead") == Some(&json!(true));
         told.push(match asked.map_err(|error| value_error(error.into()))? {
-            Ok(about) => json!({ "host": name, "name": about.name, "version": about.version }),
-            Err(failure) => json!({ "host": name, "failure": failure }),
+            Ok(about) => json!({ "host": name, "name": about.name, "version": about.version, "led": led }),
+            Err(failure) => json!({ "host": name, "failure": failure, "led": led }),
         });
     }
     serde_json::to_string(&told).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// What leads the clock of a program that Python starts. `key` are 16 bytes, from which the random numbers come that it draws.
+#[pyclass(frozen)]
+pub struct Lead(LeadProgram);
+
+#[pymethods]
+impl Lead {
+    #[new]
+    fn new(key: [u8; 16]) -> PyResult<Self> {
+        Ok(Self(LeadProgram::new(&key)?))
+    }
+
+    /// What the program's environment has beside this process's.
+    fn environment(&self) -> BTreeMap<&'static str, OsString> {
+        self.0.environment().into()
+    }
+
+    /// Leads it to this time of the run, in ns.
+    fn set_now(&self, now: u64) -> PyResult<()> {
+        Ok(self.0.set_now(now)?)
+    }
 }
 
 /// The stacks from which hosts choose on this backend.

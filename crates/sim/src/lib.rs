@@ -44,8 +44,8 @@ pub use outcome::Outcome;
 pub use rexmit_scenario::*;
 pub use rexmit_stack::{Registry, StackFactory};
 pub use rexmit_stacks::{
-    AboutProgram, Kernel, OwnCongestion, OwnParts, SOURCES, Source, Tool, allow_programs, ask_about_program,
-    provide_kernel, registry,
+    AboutProgram, Kernel, LeadProgram, OwnCongestion, OwnParts, SOURCES, Source, Tool, allow_programs,
+    ask_about_program, provide_kernel, registry,
 };
 pub use run::{run, run_observed};
 pub use sequence::Sequence;

@@ -15,7 +15,7 @@ pub use end::{AnyEnd, AnyRun};
 pub use own::{OwnCongestion, OwnParts};
 pub use rexmit_linux::{Kernel, provide as provide_kernel};
 pub use rexmit_program::{
-    About as AboutProgram, KEYS as PROGRAM_KEYS, Source, Tool, allow as allow_programs,
+    About as AboutProgram, KEYS as PROGRAM_KEYS, Lead as LeadProgram, Source, Tool, allow as allow_programs,
     ask_about as ask_about_program,
 };
 
