@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, final
 
 __all__ = [
     "Analysis",
+    "Lead",
     "PairAnalysis",
     "Plan",
     "Sweep",
@@ -136,6 +137,12 @@ class TraceConverter:
 @final
 class Sweep:
     def next(self, seconds: float, stopped: Callable[[], bool] | None = None) -> dict[str, Any] | None: ...
+
+@final
+class Lead:
+    def __new__(cls, key: bytes) -> Self: ...
+    def environment(self) -> dict[str, str]: ...
+    def set_now(self, now: int) -> None: ...
 
 @final
 class Plan:

@@ -20,7 +20,9 @@ def stack() -> None:
 
 
 @stack.command(
-    epilog='\b\nExamples:\n  rexmit stack check ./mine\n  rexmit stack check "./mine --fast" --protocol sctp'
+    epilog="\b\nExamples:\n  rexmit stack check ./mine\n"
+    '  rexmit stack check "./mine --fast" --protocol sctp\n'
+    "  rexmit stack check --lead ./mine"
 )
 @click.argument("program")
 @click.option(
@@ -30,9 +32,12 @@ def stack() -> None:
     show_default=True,
     help="What it speaks. Of TCP and SCTP the model is its peer; of QUIC, it is its own.",
 )
+@click.option(
+    "--lead", is_flag=True, help="Lead its clock and random numbers to the run's, as stack.lead does."
+)
 @json_option
 @click.pass_context
-def check(ctx: click.Context, program: str, protocol: str, as_json: bool) -> None:
+def check(ctx: click.Context, program: str, protocol: str, lead: bool, as_json: bool) -> None:
     """Run a program as a stack, lose and repeat packets, call it as no run would, and run it again.
 
     PROGRAM is a command, split into words as a shell does. The exit code is 1 where a check fails.
@@ -40,7 +45,7 @@ def check(ctx: click.Context, program: str, protocol: str, as_json: bool) -> Non
     # Loaded where it is used: it needs the backends.
     from rexmit.run.stack_check import check_program
 
-    found = list(check_program(program, protocol, Path.cwd()))
+    found = list(check_program(program, protocol, Path.cwd(), lead=lead))
     failed = sum(one.found == "failed" for one in found)
     if as_json:
         print_json({"program": program, "protocol": protocol, "checks": [asdict(one) for one in found]})

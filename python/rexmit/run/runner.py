@@ -26,6 +26,7 @@ from rexmit.run.repeats import Repeats, repeats
 from rexmit.run.results import Results, check_table, did_fail
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shard import Shard, checked, runs_of
+from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
 from rexmit.run.stopping import stop_flag, workers
 from rexmit.run.store import PROVENANCE, RUNS, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
@@ -225,6 +226,8 @@ class _Session:
         facts: dict[str, Any] = {"cluster": self._cluster.facts()} if self._cluster else {}
         if (told := self._repeats(results)) is not None:
             facts["repeats"] = told.level
+        if led := sorted({one["host"] for one in results.study.get(STACK_PROGRAMS, ()) if one.get("led")}):
+            facts["led"] = led
         warnings = [*self._warnings, *never]
         provenance.end("finished", runs=results.new_runs, warnings=warnings, **facts)
         return results

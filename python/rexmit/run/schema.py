@@ -79,8 +79,8 @@ STUDY_KEYS: Mapping[str, tuple[str, bool, str]] = {
     STACK_PROGRAMS: (
         "array",
         False,
-        "where the stack of a host was a program: `host`, `program` (the command), and its `name` and "
-        "`version` as it says them",
+        "where the stack of a host was a program: `host`, `program` (the command), its `name` and "
+        "`version` as it says them, and `led` (true) where its clock was the run's",
     ),
     "kernel": ("string", False, "of uml and kernel: the version of the kernel"),
     "hz": ("integer", False, "of uml: ticks of the kernel a second"),

@@ -40,10 +40,12 @@ class _Asked:
     command: str
     protocol: str
     folder: Path
+    lead: bool
 
     def spec(self, host: str, transfers: list[dict[str, Any]], **more: Any) -> StudySpec:
         """A study of one run with the program at a host."""
-        own = {"program": self.command, "protocol": self.protocol, "folder": str(self.folder)}
+        own: dict[str, Any] = {"program": self.command, "protocol": self.protocol, "folder": str(self.folder)}
+        own |= {"lead": True} if self.lead else {}
         own |= more.pop("stack", {})
         peer = PEERS[self.protocol] or own
         other = "client" if host == "server" else "server"
@@ -55,14 +57,21 @@ class _Asked:
         }
         return parse_spec({"title": "check", "scenario": scenario} | more, "check", None)
 
+    def line(self) -> Line:
+        """The program, started for calls that no run makes."""
+        return Line(self.command, self.folder, self.protocol, lead=self.lead)
+
 
 DOWN = {"from": "server", "to": "client", "writes": "20 x 1000 bytes"}
 UP = {"from": "client", "to": "server", "writes": "20 x 1000 bytes"}
 
 
-def check_program(command: str, protocol: str, folder: Path) -> Iterator[Check]:
-    """Checks a program, which begins in this folder; ends early where it does not start."""
-    asked = _Asked(command, protocol, folder)
+def check_program(command: str, protocol: str, folder: Path, *, lead: bool = False) -> Iterator[Check]:
+    """Checks a program, which begins in this folder, with its clock led or not.
+
+    Ends early where it does not start.
+    """
+    asked = _Asked(command, protocol, folder, lead)
     started = _starts(asked)
     yield started
     if started.found == "failed":
@@ -70,19 +79,28 @@ def check_program(command: str, protocol: str, folder: Path) -> Iterator[Check]:
     for name, spec in _runs(asked):
         yield _run(name, spec)
     for name, calls in _CALLS.items():
-        yield _called(asked, name, calls)
+        if calls is _twice and asked.lead:
+            yield Check(name, "told", "one that is led is started for each run")
+        else:
+            yield _called(asked, name, calls)
     yield from _again(asked)
 
 
 def _starts(asked: _Asked) -> Check:
-    told = told_by_programs(asked.spec("server", [DOWN]))
+    spec = asked.spec("server", [DOWN])
+    if asked.lead:
+        try:
+            open_backend(MODEL, spec).check(lambda done, total: None)
+        except (RexmitError, ValueError) as error:
+            return Check("starts", "failed", one_line(error))
+    told = told_by_programs(spec)
     name, version = (told[0]["name"], told[0]["version"]) if told else (None, None)
     try:
-        with Line(asked.command, asked.folder, asked.protocol) as line:
+        with asked.line() as line:
             hello = line.hello()
     except LineError as error:
         return Check("starts", "failed", str(error))
-    kept = "serves one run after the other" if hello.forgets else "is started for each run"
+    kept = "serves one run after the other" if hello.forgets and not asked.lead else "is started for each run"
     return Check("starts", "passed", f"{name or 'without a name'} {version or ''}".strip() + f"; {kept}")
 
 
@@ -186,7 +204,7 @@ _CALLS: Mapping[str, Callable[[Line], str]] = {
 
 def _called(asked: _Asked, name: str, calls: Callable[[Line], str]) -> Check:
     try:
-        with Line(asked.command, asked.folder, asked.protocol) as line:
+        with asked.line() as line:
             return Check(name, "passed", calls(line))
     except LineError as error:
         return Check(name, "failed", str(error))
@@ -205,12 +223,19 @@ def _again(asked: _Asked) -> Iterator[Check]:
         yield Check("is the same again", "failed", one_line(error))
         return
     yield Check("is the same again", "told", _words(same))
+    advice = (
+        "what cannot be led is read or drawn" if asked.lead else "stack.lead or --lead may lead its clock"
+    )
+    late = f"with {PAUSE} of real time before each call"
     if same.level == "none":
-        yield Check("reads no clock", "told", "cannot be seen of what is not the same again")
+        found = "failed" if asked.lead else "told"
+        yield Check("reads no clock", found, f"cannot be seen of what is not the same again; {advice}")
     elif slow.level == "none":
-        yield Check("reads no clock", "failed", f"with {PAUSE} of real time before each call, {slow.why}")
+        yield Check("reads no clock", "failed", f"{late}, {slow.why}; {advice}")
     else:
-        yield Check("reads no clock", "passed", f"the same with {PAUSE} of real time before each call")
+        yield Check(
+            "reads no clock", "passed", ("its clock is led: " if asked.lead else "") + f"the same {late}"
+        )
 
 
 def _words(told: Repeats) -> str:

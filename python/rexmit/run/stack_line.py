@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from rexmit import _native
+
 _NAMES = ("HELLO", "OPEN", "CONNECT", "PACKET", "TIMER", "WRITE", "READ", "CLOSE", "ABORT", "BYE")
 _SECONDS = 10.0
 _MTU = 1500
@@ -36,21 +38,24 @@ class Answer:
 
 
 class Line:
-    """A program that has been started; it ends with the block."""
+    """A program that has been started, its clock led where that is said; it ends with the block."""
 
-    def __init__(self, command: str, folder: Path, protocol: str) -> None:
+    def __init__(self, command: str, folder: Path, protocol: str, *, lead: bool = False) -> None:
         self.now = 0
         self._protocol = protocol
         self._ends = 0
         words = shlex.split(command)
         if "/" in words[0]:
             words[0] = str(folder / words[0])
+        self._lead = _native.Lead(bytes(16)) if lead else None
+        led = {} if self._lead is None else self._lead.environment()
         self._line, theirs = socket.socketpair()
         self._line.settimeout(_SECONDS)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-ISc", _START, str(theirs.fileno()), *words],
                 cwd=folder,
+                env={**os.environ, **led},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -118,6 +123,8 @@ class Line:
 
     def _ask(self, kind: int, body: bytes) -> Answer:
         name = _NAMES[kind - 1]
+        if self._lead is not None:
+            self._lead.set_now(self.now)
         try:
             self._line.sendall(struct.pack("<IB", len(body) + 1, kind) + body)
             length = int.from_bytes(self._take(4), "little")

@@ -21,7 +21,7 @@ _VARIED = re.compile(r"hosts\.[^.]+(\.(stack|code)(\..+)?)?")
 def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
     """What each program of a study is: host, command, and the name and version that it says itself.
 
-    Both are None of a program that does not say. Each is started for it.
+    Both are None of a program that does not say. One whose clock is led has `led`. Each is started for it.
     """
     found: dict[str, dict[str, Any]] = {}
     for scenario in _scenarios(spec):
@@ -37,6 +37,7 @@ def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
                 "program": command if isinstance(command, str) else " ".join(command),
                 "name": entry.get("name"),
                 "version": entry.get("version"),
+                **({"led": True} if entry["led"] else {}),
             }
             found[json.dumps([told["host"], command])] = told
     return list(found.values())
