@@ -41,6 +41,8 @@ pub(crate) type Key = [u8; 16];
 pub struct Lead {
     page: File,
     library: String,
+    /// [`write`], which is reached by who may start programs alone.
+    write: fn(&File, u64) -> io::Result<()>,
 }
 
 /// The library as a file in memory, of this process or of the one that it was forked from.
@@ -64,7 +66,7 @@ impl Lead {
         words.extend(key);
         words.extend([0; 8]);
         page.write_all_at(&words, 0)?;
-        Ok(Self { page, library })
+        Ok(Self { page, library, write })
     }
 
     /// Names and values that the program's environment has beside this process's.
@@ -82,7 +84,7 @@ impl Lead {
     /// # Errors
     /// None that is known.
     pub fn set_now(&self, now: u64) -> io::Result<()> {
-        self.page.write_all_at(&now.to_ne_bytes(), 0)
+        (self.write)(&self.page, now)
     }
 
     /// Whether a process has the page in its memory, once it has begun.
@@ -94,6 +96,11 @@ impl Lead {
             words.next() == Some(&page) && words.next().is_some_and(|name| name.contains("rexmit-clock"))
         })
     }
+}
+
+/// Writes the time of the run to the page.
+fn write(page: &File, now: u64) -> io::Result<()> {
+    page.write_all_at(&now.to_ne_bytes(), 0)
 }
 
 /// The library, which nobody changes any more.
