@@ -23,7 +23,9 @@ enum rexmit_event {
 enum rexmit_why {
     REXMIT_AS_IT_SHOWS, REXMIT_NEW, REXMIT_TIMEOUT, REXMIT_LOSS, REXMIT_PROBE, REXMIT_ACK, REXMIT_CONTROL, REXMIT_RST,
     /* Added to them, of QUIC: it carries data of streams for the first time, and such that were sent before. */
-    REXMIT_NEW_DATA = 16, REXMIT_REPEATS = 32
+    REXMIT_NEW_DATA = 16, REXMIT_REPEATS = 32,
+    /* It carries a datagram. */
+    REXMIT_DATAGRAM = 64
 };
 
 /* Fields of a state, for rexmit_state(). */
@@ -37,10 +39,14 @@ enum rexmit_field {
 struct rexmit_address { uint8_t family, ip[16]; uint16_t port; };
 
 /* What an end is made from. */
-struct rexmit_opening { uint32_t end; int active; uint16_t streams; struct rexmit_address local, remote; };
+struct rexmit_opening {
+    uint32_t end; int active; uint16_t streams; struct rexmit_address local, remote;
+    int datagrams; /* of QUIC: the application's writes are datagrams */
+};
 
-/* How what the application writes is to be delivered; all ones: without limit. */
-struct rexmit_how { uint16_t stream; int unordered; uint32_t max_retransmits; uint64_t lifetime_ns, place; };
+/* How what the application writes is to be delivered; all ones: without limit. A datagram of QUIC is taken whole or not at all,
+ * and is never sent again. */
+struct rexmit_how { uint16_t stream; int unordered; uint32_t max_retransmits; uint64_t lifetime_ns, place; int datagram; };
 
 struct rexmit_stack {
     const char *name, *build, *protocols; /* "tcp", or several with blanks between */
@@ -54,6 +60,7 @@ struct rexmit_stack {
     void (*read)(uint64_t now, uint32_t end, uint32_t most); /* answers by rexmit_data() */
     void (*close)(uint64_t now, uint32_t end);
     void (*abort)(uint64_t now, uint32_t end);
+    int datagrams; /* it knows datagrams of QUIC */
 };
 
 static struct { uint8_t *bytes; size_t len, room; } rexmit_out;
@@ -109,6 +116,12 @@ static inline void rexmit_data(uint16_t stream, uint64_t place, int ends, const 
     rexmit_put(data, len);
 }
 
+/* A read gives a datagram, whole. */
+static inline void rexmit_datagram(const uint8_t *data, size_t len) { rexmit_data(0, UINT64_MAX, 2, data, len); }
+
+/* The datagram that is written is too long: so many bytes would fit now. */
+static inline void rexmit_limit(uint32_t most) { rexmit_item(9, 4), rexmit_number(most, 4); }
+
 /* The end's state: its name, and `count` pairs of a field and its value. */
 static inline void rexmit_state(const char *name, const uint64_t (*pairs)[2], size_t count) {
     rexmit_item(7, 1 + strlen(name) + 9 * count);
@@ -132,6 +145,7 @@ static inline int rexmit_called(const struct rexmit_stack *stack, int kind, cons
         rexmit_item(16, 2), rexmit_number(REXMIT_VERSION, 2);
         rexmit_text(17, stack->name), rexmit_text(18, stack->build), rexmit_text(19, stack->protocols);
         if (stack->forgets) rexmit_item(20, 0);
+        if (stack->datagrams) rexmit_item(128, 0);
         return 1;
     }
     if (kind == 10) return 1;
@@ -139,7 +153,7 @@ static inline int rexmit_called(const struct rexmit_stack *stack, int kind, cons
     uint32_t end = rexmit_get(body + 8, 4);
     body += 12, len -= 12;
     if (kind == 2) {
-        struct rexmit_opening opening = { end, body[0] == 0, rexmit_get(body + 1, 2), { 0 }, { 0 } };
+        struct rexmit_opening opening = { end, !(body[0] & 1), rexmit_get(body + 1, 2), { 0 }, { 0 }, body[0] >> 1 & 1 };
         const uint8_t *next = rexmit_address_from(body + 4, body[3], &opening.local);
         rexmit_address_from(next, body[3], &opening.remote), stack->open(&opening);
     } else if (kind == 3) stack->connect(now, end);
@@ -147,7 +161,7 @@ static inline int rexmit_called(const struct rexmit_stack *stack, int kind, cons
     else if (kind == 5) stack->timer(now, end);
     else if (kind == 6) {
         struct rexmit_how how = { rexmit_get(body, 2), body[2] & 1, rexmit_get(body + 3, 4), rexmit_get(body + 7, 8),
-                                  rexmit_get(body + 15, 8) };
+                                  rexmit_get(body + 15, 8), body[2] >> 1 & 1 };
         uint32_t taken = stack->write(now, end, &how, body + 23, len - 23);
         rexmit_item(1, 4), rexmit_number(taken, 4);
     } else if (kind == 7) stack->read(now, end, rexmit_get(body, 4));

@@ -126,6 +126,7 @@ impl Host {
                     unordered: bytes.byte() & 1 == 1,
                     lifetime: (bytes.byte() & 1 == 1).then(|| Duration::from_millis(bytes.byte().into())),
                     max_retransmits: (bytes.byte() & 1 == 1).then(|| u32::from(bytes.byte() % 3)),
+                    datagram: false,
                 };
                 self.assoc.send(self.now, u64::from(bytes.byte()) * 20, how);
             }

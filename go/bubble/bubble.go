@@ -32,7 +32,9 @@ type End interface {
 // Stack is a stack of such ends.
 type Stack struct {
 	Name, Build, Protocols string
-	Make                   func(run *rs.Run, opening rs.Opening, line *rs.Line) End
+	// Datagrams says that it knows those of QUIC.
+	Datagrams bool
+	Make      func(run *rs.Run, opening rs.Opening, line *rs.Line) End
 	// Over is called when a run is over, and ends what its ends have left.
 	Over func()
 }
@@ -61,7 +63,8 @@ func Serve(stack Stack) (err error) {
 			synctest.Wait()
 		}
 		served := rs.Stack{
-			Name: stack.Name, Build: stack.Build, Protocols: stack.Protocols, Forgets: true, Make: make, Over: over,
+			Name: stack.Name, Build: stack.Build, Protocols: stack.Protocols, Forgets: true, Datagrams: stack.Datagrams,
+			Make: make, Over: over,
 		}
 		if err = rs.Serve(served); err == nil {
 			// What the bubble still holds ends with the program.

@@ -54,6 +54,8 @@ const (
 const (
 	NewData Why = 16
 	Repeats Why = 32
+	// Datagram is of a packet that carries one.
+	Datagram Why = 64
 )
 
 // Field is a number in the state of an end.
@@ -91,26 +93,31 @@ type Opening struct {
 	Active        bool
 	Streams       uint16
 	Local, Remote netip.AddrPort
+	// Datagrams says of QUIC that the application's writes are datagrams.
+	Datagrams bool
 }
 
-// How says how what the application writes is to be delivered; all ones: without limit.
+// How says how what the application writes is to be delivered; all ones: without limit. A datagram of QUIC is taken whole or not
+// at all, and is never sent again.
 type How struct {
 	Stream         uint16
 	Unordered      bool
 	MaxRetransmits uint32
 	Lifetime       uint64
 	Place          uint64
+	Datagram       bool
 }
 
 // Follows is the place of data that follow those read before.
 const Follows = ^uint64(0)
 
-// Data is what a read gives.
+// Data is what a read gives: of a stream, or a datagram, whole.
 type Data struct {
-	Stream uint16
-	Place  uint64
-	Ends   bool
-	Bytes  []byte
+	Stream   uint16
+	Place    uint64
+	Ends     bool
+	Bytes    []byte
+	Datagram bool
 }
 
 // End is one end of a connection.
@@ -154,6 +161,9 @@ func (l *Line) Tell(event Event) { l.item(4, []byte{byte(event)}) }
 // SetReadable says how many bytes wait for a read.
 func (l *Line) SetReadable(count int) { l.item(5, number(uint64(count))) }
 
+// SetLimit says that the datagram which is written is too long, and how many bytes would fit now.
+func (l *Line) SetLimit(most int) { l.item(9, binary.LittleEndian.AppendUint32(nil, uint32(most))) }
+
 // SetTimer asks for a call of Timer at a time of the run.
 func (l *Line) SetTimer(at uint64) {
 	l.due, l.tick = at, false
@@ -189,7 +199,9 @@ type Stack struct {
 	Name, Build, Protocols string
 	// Forgets says that one process may serve one run after the other.
 	Forgets bool
-	Make    func(run *Run, opening Opening, line *Line) End
+	// Datagrams says that it knows those of QUIC.
+	Datagrams bool
+	Make      func(run *Run, opening Opening, line *Line) End
 	// Over, where it is set, is called when a run is over.
 	Over func()
 }
@@ -243,6 +255,9 @@ func (s *server) answer(kind byte, body []byte) ([]byte, error) {
 		if s.stack.Forgets {
 			l.item(20)
 		}
+		if s.stack.Datagrams {
+			l.item(128)
+		}
 		return l.items, json.Unmarshal(body[34:], s.run)
 	case 10:
 		s.ends = nil
@@ -285,17 +300,20 @@ func (o opened) called(kind byte, now uint64, body []byte) error {
 		}
 	case 6:
 		le := binary.LittleEndian
-		how := How{le.Uint16(body), body[2]&1 == 1, le.Uint32(body[3:]), le.Uint64(body[7:]), le.Uint64(body[15:])}
+		how := How{le.Uint16(body), body[2]&1 == 1, le.Uint32(body[3:]), le.Uint64(body[7:]), le.Uint64(body[15:]), body[2]&2 == 2}
 		taken := o.end.Write(now, body[23:], how)
 		o.line.item(1, le.AppendUint32(nil, uint32(taken)))
 	case 7:
 		if data := o.end.Read(now, int(binary.LittleEndian.Uint32(body))); data != nil {
 			head := append(binary.LittleEndian.AppendUint16(nil, data.Stream), number(data.Place)...)
-			ends := byte(0)
+			flags := byte(0)
 			if data.Ends {
-				ends = 1
+				flags = 1
 			}
-			o.line.item(2, append(head, ends), data.Bytes)
+			if data.Datagram {
+				flags = 2
+			}
+			o.line.item(2, append(head, flags), data.Bytes)
 		}
 	case 8:
 		o.end.Close(now)
@@ -316,5 +334,5 @@ func opening(body []byte) Opening {
 		ip, _ := netip.AddrFromSlice(body[at : at+size])
 		return netip.AddrPortFrom(ip, binary.LittleEndian.Uint16(body[at+size:]))
 	}
-	return Opening{body[0] == 0, binary.LittleEndian.Uint16(body[1:]), address(4), address(4 + size + 2)}
+	return Opening{body[0]&1 == 0, binary.LittleEndian.Uint16(body[1:]), address(4), address(4 + size + 2), body[0]&2 == 2}
 }

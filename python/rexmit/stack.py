@@ -85,6 +85,8 @@ class Write:
     max_retransmits: int | None = None
     lifetime_ns: int | None = None
     place: int = 0
+    datagram: bool = False
+    """Of QUIC: one DATAGRAM frame (RFC 9221), taken whole or not at all and never sent again."""
 
 
 @dataclass(frozen=True)
@@ -92,22 +94,32 @@ class Data:
     """What a read gives, where that is more than bytes in order.
 
     The stream, the place of the first byte in what the peer's application wrote (None: behind what was read
-    before), and whether the stream ends behind it.
+    before), whether the stream ends behind it, and whether it is a datagram instead, which has no place and
+    is given whole.
     """
 
     data: bytes
     stream: int = 0
     place: int | None = None
     ends: bool = False
+    datagram: bool = False
 
 
 class End:
     """One end of a connection. Override the handlers; call the other methods from them."""
 
     def __init__(
-        self, run: Run, active: bool, streams: int, local: tuple[str, int], remote: tuple[str, int]
+        self,
+        run: Run,
+        active: bool,
+        streams: int,
+        local: tuple[str, int],
+        remote: tuple[str, int],
+        datagrams: bool = False,
     ) -> None:
         self.run, self.active, self.streams, self.local, self.remote = run, active, streams, local, remote
+        self.datagrams = datagrams
+        """Of QUIC: what is written are datagrams."""
         self._items: list[bytes] = []
         self._due: int | None = None
         self.begin()
@@ -129,7 +141,8 @@ class End:
     def write(self, now: int, data: bytes, how: Write) -> int:
         """The application writes; returns how many bytes were taken.
 
-        Where that is fewer than all, tell "writable" once there is room.
+        Where that is fewer than all, tell "writable" once there is room. A datagram that is too long for the
+        connection is none, with `set_limit`.
         """
         return 0
 
@@ -138,7 +151,7 @@ class End:
         return None
 
     def close(self, now: int) -> None:
-        """The application writes no more."""
+        """The application writes no more: streams end once all that was written has left, datagrams too."""
 
     def abort(self, now: int) -> None:
         """The application breaks the connection off."""
@@ -146,13 +159,20 @@ class End:
     # What an end says
 
     def send(
-        self, packet: bytes, why: str | None = None, *, new_data: bool = False, repeats: bool = False
+        self,
+        packet: bytes,
+        why: str | None = None,
+        *,
+        new_data: bool = False,
+        repeats: bool = False,
+        datagram: bool = False,
     ) -> None:
         """An IP packet leaves; `why` is one of WHYS, or None for what its bytes show.
 
-        Of QUIC: whether it carries data of streams for the first time, and such that were sent before.
+        Of QUIC: whether it carries data of streams for the first time, such that were sent before, and a
+        datagram.
         """
-        reason = WHYS.index(why) + 16 * new_data + 32 * repeats
+        reason = WHYS.index(why) + 16 * new_data + 32 * repeats + 64 * datagram
         self._items.append(_item(3, bytes([reason]) + packet))
 
     def tell(self, event: str) -> None:
@@ -162,6 +182,10 @@ class End:
     def set_readable(self, count: int) -> None:
         """So many bytes wait for a read."""
         self._items.append(_item(5, struct.pack("<Q", count)))
+
+    def set_limit(self, most: int) -> None:
+        """The datagram that is written is too long: so many bytes would fit now."""
+        self._items.append(_item(9, struct.pack("<I", most)))
 
     def set_timer(self, at: int | None) -> None:
         """Call `timer` at this time of the run, or no more."""
@@ -211,7 +235,8 @@ class _Server:
         rest = body[_AT.size :]
         if kind == OPEN:
             assert self.run is not None
-            self.ends[number] = end = self.make(self.run, *_opened(rest))
+            more = {"datagrams": True} if rest[0] & 2 else {}
+            self.ends[number] = end = self.make(self.run, *_opened(rest), **more)
             return end._answer()
         return _called(self.ends[number], kind, now, rest)
 
@@ -227,7 +252,8 @@ def _called(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
     elif kind == WRITE:
         stream, flags, retransmits, lifetime, place = _HOW.unpack_from(rest)
         least = None if retransmits == 2**32 - 1 else retransmits
-        how = Write(stream, bool(flags & 1), least, None if lifetime == _NEVER else lifetime, place)
+        most = None if lifetime == _NEVER else lifetime
+        how = Write(stream, bool(flags & 1), least, most, place, bool(flags & 2))
         return end._answer(_item(1, struct.pack("<I", end.write(now, rest[_HOW.size :], how))))
     elif kind == READ:
         found = end.read(now, int.from_bytes(rest, "little"))
@@ -235,7 +261,8 @@ def _called(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
         if data is None:
             return end._answer()
         place = _NEVER if data.place is None else data.place
-        return end._answer(_item(2, _DATA.pack(data.stream, place, data.ends) + data.data))
+        flags = data.ends + 2 * data.datagram
+        return end._answer(_item(2, _DATA.pack(data.stream, place, flags) + data.data))
     elif kind == CONNECT:
         end.connect(now)
     elif kind == CLOSE:
@@ -248,17 +275,25 @@ def _called(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
 
 
 def serve(
-    make: Callable[..., End], *, name: str, version: str = "", protocols: str = "tcp", forgets: bool = True
+    make: Callable[..., End],
+    *,
+    name: str,
+    version: str = "",
+    protocols: str = "tcp",
+    forgets: bool = True,
+    datagrams: bool = False,
 ) -> None:
     """Answers rexmit until it is gone. `make` is the class of ends; `protocols` stand between blanks.
 
     With `forgets`, one process serves one run after the other, which is faster; nothing of a run may then
-    change the next.
+    change the next. With `datagrams`, it knows those of QUIC, and `make` gets `datagrams=True` for an end
+    whose application writes them.
     """
     line = socket.socket(fileno=os.dup(LINE))
     hello = [_item(16, struct.pack("<H", VERSION)), _item(17, name.encode()), _item(19, protocols.encode())]
     hello += [_item(18, version.encode())] if version else []
     hello += [_item(20, b"")] if forgets else []
+    hello += [_item(128, b"")] if datagrams else []
     server = _Server(make, hello, forgets)
     buffer = bytearray()
     while (call := _next(line, buffer)) is not None:
@@ -291,4 +326,4 @@ def _opened(rest: bytes) -> tuple[bool, int, tuple[str, int], tuple[str, int]]:
     for at in (4, 4 + size + 2):
         port = int.from_bytes(rest[at + size : at + size + 2], "little")
         ends.append((str(ip_address(rest[at : at + size])), port))
-    return not passive, streams, ends[0], ends[1]
+    return not passive & 1, streams, ends[0], ends[1]

@@ -1,7 +1,8 @@
 """A transport over UDP for tests, with streams: one datagram in flight, and a timer of a second.
 
 A datagram is its number, that which it expects, the stream, whether it ends the stream (1) and all that the
-sender has (2), and data.
+sender has (2), and data. Where the application writes datagrams of QUIC, each leaves at once in a packet without
+a number.
 """
 
 import socket
@@ -11,6 +12,10 @@ from rexmit.stack import Data, End, Write, serve
 
 HEAD = struct.Struct("!IIHB")
 SECOND = 1_000_000_000
+ALONE, ACK = 0xFFFE, 0xFFFF
+"""What stands for the stream of a datagram of QUIC, and of an acknowledgment alone."""
+MOST = 1_200
+"""Bytes of a datagram of QUIC."""
 
 
 class Toy(End):
@@ -21,14 +26,14 @@ class Toy(End):
         self.used = {0}
         self.connected = self.closing = self.peer_done = self.over = self.flying = False
 
-    def emit(self, stream: int, ends: int, data: bytes, why: str) -> None:
+    def emit(self, stream: int, ends: int, data: bytes, why: str, *, datagram: bool = False) -> None:
         body = HEAD.pack(self.number, self.expected, stream, ends) + data
         ends_of = socket.inet_aton(self.local[0]) + socket.inet_aton(self.remote[0])
         udp = struct.pack("!HHHH", self.local[1], self.remote[1], 8 + len(body), 0) + body
         ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + ends_of
         total = sum(struct.unpack("!10H", ip))
         check = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
-        self.send(ip[:10] + struct.pack("!H", check) + ip[12:] + udp, why)
+        self.send(ip[:10] + struct.pack("!H", check) + ip[12:] + udp, why, datagram=datagram)
 
     def push(self, now: int, why: str = "new") -> None:
         if self.waiting:
@@ -55,8 +60,11 @@ class Toy(End):
             self.flying = False
             self.set_timer(None)
             self.tell("writable")
-        # An acknowledgment alone has the highest stream.
-        if stream != 0xFFFF:
+        if stream == ALONE:
+            self.inbox.append(Data(payload, datagram=True))
+            self.set_readable(sum(map(len, [one.data for one in self.inbox])))
+            self.tell("readable")
+        elif stream != ACK:
             if number == self.expected:
                 self.expected += 1
                 if payload or ends:
@@ -65,7 +73,7 @@ class Toy(End):
                     self.tell("readable")
                     self.peer_done |= ends > 1
             if not self.waiting or self.flying:
-                self.emit(0xFFFF, 0, b"", "ack")
+                self.emit(ACK, 0, b"", "ack")
         if not self.flying:
             self.push(now)
         self.settle()
@@ -79,6 +87,12 @@ class Toy(End):
         self.push(now, "timeout")
 
     def write(self, now: int, data: bytes, how: Write) -> int:
+        if how.datagram:
+            if len(data) > MOST:
+                self.set_limit(MOST)
+                return 0
+            self.emit(ALONE, 0, data, "new", datagram=True)
+            return len(data)
         if len(self.waiting) > 20:
             return 0
         self.used.add(how.stream)
@@ -92,7 +106,7 @@ class Toy(End):
         if not self.inbox:
             return None
         first = self.inbox.pop(0)
-        if len(first.data) > most:
+        if len(first.data) > most and not first.datagram:
             self.inbox.insert(0, Data(first.data[most:], first.stream, ends=first.ends))
             first = Data(first.data[:most], first.stream)
         self.set_readable(sum(map(len, [one.data for one in self.inbox])) or bool(self.inbox))
@@ -115,4 +129,4 @@ class Toy(End):
 
 
 if __name__ == "__main__":
-    serve(Toy, name="toy", protocols="quic")
+    serve(Toy, name="toy", protocols="quic", datagrams=True)

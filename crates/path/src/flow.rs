@@ -41,6 +41,8 @@ pub(crate) struct SegmentView {
     pub repeats: bool,
     /// The kinds of its packets, of QUIC.
     pub quic: QuicKinds,
+    /// It carries a DATAGRAM frame, of QUIC.
+    pub datagram: bool,
 }
 
 impl FlowView {
@@ -150,7 +152,7 @@ impl FlowState {
         });
         let len = end.saturating_sub(lowest) as u32;
         let (flags, quic) = (control(packet), QuicKinds::default());
-        SegmentView { flags, offset: lowest.min(end), len, number, repeats, quic }
+        SegmentView { flags, offset: lowest.min(end), len, number, repeats, quic, datagram: false }
     }
 
     /// Where its data are in their streams is sealed; `offset` is 0, and `len` the datagram's where it carries any.
@@ -174,6 +176,7 @@ impl FlowState {
             number,
             repeats: sealed.repeats,
             quic,
+            datagram: sealed.datagram,
         })
     }
 
@@ -198,6 +201,7 @@ impl FlowState {
                 number = Some(self.segments);
             }
         }
-        SegmentView { flags: tcp.flags, offset, len, number, repeats, quic: QuicKinds::default() }
+        let quic = QuicKinds::default();
+        SegmentView { flags: tcp.flags, offset, len, number, repeats, quic, datagram: false }
     }
 }

@@ -124,6 +124,8 @@ pub enum Kind {
     Handshake,
     /// `1-rtt`: one with a 1-RTT packet.
     OneRtt,
+    /// `datagram`: one with a DATAGRAM frame of QUIC (RFC 9221).
+    Datagram,
 }
 
 /// Data of a stream.
@@ -137,7 +139,7 @@ pub enum Data {
 
 impl Kind {
     /// All kinds, in the order of messages.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Syn,
         Self::SynAck,
         Self::Fin,
@@ -149,6 +151,7 @@ impl Kind {
         Self::ZeroRtt,
         Self::Handshake,
         Self::OneRtt,
+        Self::Datagram,
     ];
 
     /// The one of this name.
@@ -174,6 +177,7 @@ impl Kind {
             Self::ZeroRtt => "0-rtt",
             Self::Handshake => "handshake",
             Self::OneRtt => "1-rtt",
+            Self::Datagram => "datagram",
         }
     }
 }

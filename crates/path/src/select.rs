@@ -223,5 +223,6 @@ fn is(kind: Kind, segment: &SegmentView) -> bool {
         Kind::ZeroRtt => segment.quic.has(QuicKinds::ZERO_RTT),
         Kind::Handshake => segment.quic.has(QuicKinds::HANDSHAKE),
         Kind::OneRtt => segment.quic.has(QuicKinds::ONE_RTT),
+        Kind::Datagram => segment.datagram,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use rexmit_stack::quic::{StreamReader, StreamWriter};
+use rexmit_stack::quic::{DatagramInbox, StreamReader, StreamWriter, no_datagram};
 use rexmit_stack::{
     Counters, Delivery, EndSettings, Endpoint, Event, Role, Snapshot, Socket, StackEnd, Transmission,
 };
@@ -86,6 +86,7 @@ struct Inbox {
     /// Of QUIC: what the program gave and the application has not taken yet.
     rest: Option<Data>,
     streams: StreamReader,
+    datagrams: DatagramInbox,
 }
 
 impl ProgramEnd {
@@ -118,12 +119,19 @@ impl ProgramEnd {
                 last: None,
                 rest: None,
                 streams: StreamReader::new(settings.role, settings.places.clone()),
+                datagrams: DatagramInbox::default(),
             },
             closing: Closing::default(),
             settings: settings.clone(),
         };
-        let EndSettings { local, remote, role, streams, .. } = *settings;
-        end.call(&Call::Open { local, remote, role, streams }, Instant::ZERO, Cause::Application);
+        let EndSettings { local, remote, role, streams, datagrams, .. } = *settings;
+        let open = Call::Open { local, remote, role, streams, datagrams };
+        let knows = end.host.borrow().about().datagrams;
+        if datagrams && !knows {
+            let text = "it does not say that it knows datagrams, which transfers.*.datagrams asks for";
+            end.host.borrow_mut().fail(&open, Instant::ZERO, &ProgramError::Garbled(text.into()));
+        }
+        end.call(&open, Instant::ZERO, Cause::Application);
         end
     }
 
@@ -226,15 +234,40 @@ impl ProgramEnd {
         size
     }
 
-    /// Writes up to `len` bytes, as one message where messages are kept apart.
-    fn offer(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
+    /// The bytes of the next write.
+    ///
+    /// # Errors
+    /// A length that no datagram has.
+    fn next_bytes(&mut self, len: u64, how: Delivery) -> Result<Vec<u8>, String> {
+        if how.datagram {
+            return self.writer.next_datagram(len, None).map(<[u8]>::to_vec);
+        }
         let mut bytes = std::mem::take(&mut self.buffer);
         bytes.clear();
+        Payload::Stream { offset: self.writer.written(), len: len as u32 }.append_to(&mut bytes);
+        Ok(bytes)
+    }
+
+    /// Writes up to `len` bytes, as one message where messages are kept apart.
+    fn offer(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
         let place = self.writer.written();
-        Payload::Stream { offset: place, len: len as u32 }.append_to(&mut bytes);
+        let bytes = match self.next_bytes(len, how) {
+            Ok(bytes) => bytes,
+            Err(wrong) => {
+                let call = Call::Write { how, place, bytes: &[] };
+                self.host.borrow_mut().fail(&call, now, &ProgramError::Garbled(wrong));
+                self.next = None;
+                return 0;
+            }
+        };
         let call = Call::Write { how, place, bytes: &bytes };
-        let taken = u64::from(self.call(&call, now, Cause::Application).taken);
+        let Answer { taken, limit, .. } = self.call(&call, now, Cause::Application);
+        let taken = u64::from(taken);
         let wrong = match self.protocol {
+            _ if how.datagram && limit.is_some() => limit.map(|limit| no_datagram(len, limit.into())),
+            _ if how.datagram && taken != 0 && taken != len => {
+                Some(format!("it took {taken} bytes of a datagram of {len}; allowed: all or none"))
+            }
             _ if taken > len => Some(format!("it took {taken} bytes of {len}")),
             Protocol::Sctp if taken != 0 && taken != len => {
                 Some(format!("it took {taken} bytes of a message of {len}; allowed: all or none"))
@@ -278,6 +311,11 @@ impl Inbox {
     /// Takes up to `max` bytes of what was read of a stream, all of which lie together.
     fn take(&mut self, max: u64) -> u64 {
         self.last = None;
+        let size = self.datagrams.read(max);
+        if size > 0 {
+            self.last = self.datagrams.last();
+            return size;
+        }
         let Some(mut data) = self.rest.take() else { return 0 };
         self.streams.begin();
         let most = self.streams.most(data.stream).min(max).max(1);
@@ -376,7 +414,7 @@ impl Socket for ProgramEnd {
     }
 
     fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
-        if self.is_of_messages() {
+        if self.is_of_messages() || how.datagram {
             return self.offer(now, len.min(MESSAGE), how);
         }
         let mut taken = 0;
@@ -398,11 +436,12 @@ impl Socket for ProgramEnd {
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
         self.inbox.last = None;
-        let most = max.min(MOST_READ) as u32;
+        // A datagram is asked for whole.
+        let most = if self.settings.datagrams { MOST_READ } else { max.min(MOST_READ) } as u32;
         if Socket::readable(self) == 0 || most == 0 {
             return 0;
         }
-        if self.inbox.rest.is_some() {
+        if self.inbox.rest.is_some() || self.inbox.datagrams.readable() > 0 {
             return self.take(now, max);
         }
         let call = Call::Read(most);
@@ -415,7 +454,11 @@ impl Socket for ProgramEnd {
             return 0;
         }
         if self.protocol == Protocol::Quic {
-            self.inbox.rest = Some(data);
+            if data.datagram {
+                self.inbox.datagrams.arrived(data.bytes);
+            } else {
+                self.inbox.rest = Some(data);
+            }
             return self.take(now, max);
         }
         self.inbox.note(self.protocol, &data);
@@ -423,7 +466,8 @@ impl Socket for ProgramEnd {
     }
 
     fn readable(&self) -> u64 {
-        self.readable + self.inbox.rest.as_ref().map_or(0, |data| data.bytes.len() as u64)
+        let rest = self.inbox.rest.as_ref().map_or(0, |data| data.bytes.len() as u64);
+        self.readable + rest + self.inbox.datagrams.readable()
     }
 
     fn close(&mut self, now: Instant) {
@@ -446,7 +490,7 @@ impl StackEnd for ProgramEnd {
     }
 
     fn misplaced_bytes(&self) -> u64 {
-        self.inbox.misplaced + self.inbox.streams.misplaced()
+        self.inbox.misplaced + self.inbox.streams.misplaced() + self.inbox.datagrams.misplaced()
     }
 
     fn failure(&self) -> Option<String> {

@@ -15,6 +15,8 @@ pub const REFUSAL: u8 = 0xff;
 pub const LONGEST: u32 = 1 << 24;
 /// Items of these types and above may be passed over.
 const OPTIONAL: u8 = 0x80;
+/// Of HELLO: the program knows datagrams. A rexmit that does not passes it over.
+const DATAGRAMS: u8 = 128;
 /// The place of data that follow those read before.
 const FOLLOWS: u64 = u64::MAX;
 
@@ -38,6 +40,8 @@ pub enum Call<'a> {
         role: Role,
         /// Streams that the application uses.
         streams: u16,
+        /// Its writes are datagrams. Only of a program that knows them.
+        datagrams: bool,
     },
     /// The application connects.
     Connect,
@@ -101,8 +105,8 @@ impl Call<'_> {
                 out.extend(*seed);
                 out.extend(settings.as_bytes());
             }
-            Self::Open { local, remote, role, streams } => {
-                out.push(u8::from(*role == Role::Passive));
+            Self::Open { local, remote, role, streams, datagrams } => {
+                out.push(u8::from(*role == Role::Passive) | u8::from(*datagrams) << 1);
                 out.extend(streams.to_le_bytes());
                 out.push(if local.is_ipv4() { 4 } else { 6 });
                 for address in [local, remote] {
@@ -116,7 +120,7 @@ impl Call<'_> {
             Self::Packet(bytes) => out.extend(*bytes),
             Self::Write { how, place, bytes } => {
                 out.extend(how.stream.to_le_bytes());
-                out.push(u8::from(how.unordered));
+                out.push(u8::from(how.unordered) | u8::from(how.datagram) << 1);
                 out.extend(how.max_retransmits.unwrap_or(u32::MAX).to_le_bytes());
                 out.extend(how.lifetime.map_or(u64::MAX, |time| time.as_nanos()).to_le_bytes());
                 out.extend(place.to_le_bytes());
@@ -138,6 +142,8 @@ const NAMES: [&str; 11] =
 pub struct Answer {
     /// Bytes of a WRITE that were taken.
     pub taken: u32,
+    /// Of a WRITE of a datagram that is too long: the most bytes that one may have now.
+    pub limit: Option<u32>,
     /// What a READ gives.
     pub data: Option<Data>,
     /// Packets that leave, in order.
@@ -162,6 +168,8 @@ pub struct Answer {
     pub protocols: Option<String>,
     /// Of HELLO: it can be told of another run once one is over.
     pub forgets: bool,
+    /// Of HELLO: it knows datagrams of QUIC.
+    pub datagrams: bool,
 }
 
 /// Data that the application reads.
@@ -173,13 +181,17 @@ pub struct Data {
     pub place: Option<u64>,
     /// The stream is over behind them.
     pub ends: bool,
+    /// They are a datagram, of no stream.
+    pub datagram: bool,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Marks of a packet of QUIC beside its reason: it carries data for the first time, it carries data that were sent before.
+/// Marks of a packet of QUIC beside its reason: it carries data for the first time, it carries data that were sent before, it
+/// carries a datagram.
 const NEW_DATA: u8 = 16;
 const REPEATS: u8 = 32;
+const DATAGRAM: u8 = 64;
 
 /// A packet that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,6 +202,8 @@ pub struct Leaving {
     pub new_data: bool,
     /// Of QUIC, it carries data of streams that were sent before.
     pub repeats: bool,
+    /// Of QUIC, it carries a DATAGRAM frame.
+    pub datagram: bool,
     /// The IP packet.
     pub bytes: Vec<u8>,
 }
@@ -197,9 +211,11 @@ pub struct Leaving {
 impl Leaving {
     /// What of a QUIC is sealed in it, as the program says.
     pub fn content(&self) -> QuicContent {
-        let new_data = self.new_data || self.why == Some(Why::New);
+        let datagram = self.datagram;
+        // What is new may be the datagram alone.
+        let new_data = self.new_data || self.why == Some(Why::New) && !datagram;
         let repeats = self.repeats || matches!(self.why, Some(Why::Timeout | Why::Loss));
-        QuicContent { new_data, repeats, ack_only: self.why == Some(Why::Ack) }
+        QuicContent { new_data, repeats, ack_only: self.why == Some(Why::Ack), datagram }
     }
 }
 
@@ -300,12 +316,18 @@ impl Answer {
             2 => self.data = Some(value.data().ok_or_else(wrong)?),
             3 => {
                 let number = value.u8().ok_or_else(wrong)?;
-                let why = match number & !(NEW_DATA | REPEATS) {
+                let why = match number & !(NEW_DATA | REPEATS | DATAGRAM) {
                     0 => None,
                     number => Some(*WHYS.get(usize::from(number) - 1).ok_or_else(wrong)?),
                 };
-                let (new_data, repeats) = (number & NEW_DATA != 0, number & REPEATS != 0);
-                self.packets.push(Leaving { why, new_data, repeats, bytes: value.rest().to_vec() });
+                let has = |mark: u8| number & mark != 0;
+                self.packets.push(Leaving {
+                    why,
+                    new_data: has(NEW_DATA),
+                    repeats: has(REPEATS),
+                    datagram: has(DATAGRAM),
+                    bytes: value.rest().to_vec(),
+                });
             }
             4 => {
                 let number = value.u8().ok_or_else(wrong)?;
@@ -323,16 +345,18 @@ impl Answer {
             }
             7 => self.state = Some(value.state().ok_or_else(wrong)?),
             8 => self.secrets.push_str(value.text().ok_or_else(wrong)?),
+            9 => self.limit = Some(value.u32().ok_or_else(wrong)?),
             16 => self.version = Some(value.u16().ok_or_else(wrong)?),
             17 => self.name = Some(value.text().ok_or_else(wrong)?.into()),
             18 => self.build = Some(value.text().ok_or_else(wrong)?.into()),
             19 => self.protocols = Some(value.text().ok_or_else(wrong)?.into()),
             20 => self.forgets = true,
+            DATAGRAMS => self.datagrams = true,
             OPTIONAL.. => return Ok(()),
             _ => return Err(format!("with an item of the unknown type {kind}")),
         }
         // A value that is longer than it should be is another one.
-        if value.0.is_empty() || kind == 20 { Ok(()) } else { Err(wrong()) }
+        if value.0.is_empty() || matches!(kind, 20 | DATAGRAMS) { Ok(()) } else { Err(wrong()) }
     }
 }
 
@@ -346,6 +370,7 @@ fn item_name(kind: u8) -> &'static str {
         6 => "timer",
         7 => "state",
         8 => "text of secrets",
+        9 => "number of bytes",
         16 => "version",
         _ => "text",
     }
@@ -399,7 +424,8 @@ impl<'a> Reader<'a> {
     fn data(&mut self) -> Option<Data> {
         let (stream, place, flags) = (self.u16()?, self.u64()?, self.u8()?);
         let place = (place != FOLLOWS).then_some(place);
-        (flags <= 1).then(|| Data { stream, place, ends: flags == 1, bytes: self.rest().to_vec() })
+        let (ends, datagram) = (flags == 1, flags == 2);
+        (flags <= 2).then(|| Data { stream, place, ends, datagram, bytes: self.rest().to_vec() })
     }
 
     fn state(&mut self) -> Option<State> {

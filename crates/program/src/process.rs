@@ -35,6 +35,8 @@ pub struct About {
     pub version: Option<String>,
     /// It serves one run after the other.
     pub forgets: bool,
+    /// It knows datagrams of QUIC.
+    pub datagrams: bool,
 }
 
 /// A program that has been started.
@@ -145,7 +147,8 @@ impl Program {
             let text = format!("it speaks {spoken}, and the host {protocol}: give stack.protocol");
             return Err(ProgramError::Garbled(text));
         }
-        Ok(About { name: answer.name, version: answer.build, forgets: answer.forgets })
+        let Answer { name, build: version, forgets, datagrams, .. } = answer;
+        Ok(About { name, version, forgets, datagrams })
     }
 
     /// Tells it that the run is over; whether it has answered.

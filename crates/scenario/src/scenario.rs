@@ -183,19 +183,7 @@ impl Resolved {
             return Err(SpecError::new("limit", "a run without time; allowed: above 0 s, such as \"1 h\""));
         }
         for (i, transfer) in scenario.transfers.iter().enumerate() {
-            let mut keys = transfer.of_messages();
-            let (key, text) = match self.protocol() {
-                "tcp" => (
-                    keys.next(),
-                    "TCP is a stream of bytes; of SCTP only, such as hosts.*.stack = \"rfc9260\"",
-                ),
-                "quic" => (
-                    keys.find(|key| *key != "streams"),
-                    "QUIC's streams are in order and reliable; of SCTP only, such as hosts.*.stack = \"rfc9260\"",
-                ),
-                _ => continue,
-            };
-            if let Some(key) = key {
+            if let Some((key, text)) = transfer.beyond_protocol(self.protocol()) {
                 return Err(SpecError::new(format!("transfers.{i}.{key}"), text));
             }
         }

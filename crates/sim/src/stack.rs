@@ -117,6 +117,7 @@ impl Stacks {
             phase,
             marks_places: self.mixed,
             places: self.places(resolved, plan),
+            datagrams: resolved.transfers[plan.transfer].datagrams(),
             wish: resolved.transfers[plan.transfer].wish().cloned(),
         };
         let seat = self.seats[host];

@@ -283,6 +283,9 @@ pub struct EndSettings {
     pub marks_places: bool,
     /// Of a QUIC with several streams: where their bytes belong, known to both ends.
     pub places: Option<Arc<StreamPlaces>>,
+    /// Of QUIC, the transfer's writes are DATAGRAM frames, which both ends allow the other (RFC 9221 section 3). The end of
+    /// the sender's stream, which has no bytes, says that all of them have left.
+    pub datagrams: bool,
     /// What its application asks of the socket, where it asks for something that the host does not have already.
     pub wish: Option<Arc<SocketWish>>,
 }

@@ -71,7 +71,7 @@ pub trait Endpoint {
     fn snapshot(&self) -> Snapshot;
 }
 
-/// How a message is to be delivered, of a stack that keeps messages apart (SCTP). Others ignore it.
+/// How a message is to be delivered, of a stack that keeps messages apart (SCTP), or has datagrams (QUIC). Others ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Delivery {
     /// Number of the outgoing stream.
@@ -82,6 +82,9 @@ pub struct Delivery {
     pub lifetime: Option<Duration>,
     /// It is given up rather than sent again more often (RFC 7496 section 3.1: limited retransmissions).
     pub max_retransmits: Option<u32>,
+    /// Of QUIC, it is one DATAGRAM frame (RFC 9221), which is taken whole or not at all and never sent again. Only of an end
+    /// that was made for them ([`EndSettings::datagrams`]).
+    pub datagram: bool,
 }
 
 /// The application's side of a connection: of a byte stream, or of messages.

@@ -11,7 +11,7 @@ use rexmit_wire::Packet;
 const DELAY: Duration = Duration::from_millis(10);
 /// Nothing takes longer.
 const LIMIT: Instant = Instant::from_nanos(100_000_000_000);
-/// Bytes of a message, where there are several streams.
+/// Bytes of a message.
 const MESSAGE: u64 = 1_000;
 
 /// A sender, which connects, and a receiver. Packets with these numbers from the sender are lost.
@@ -36,6 +36,10 @@ pub struct Pair<E> {
     /// The streams that messages take in turn; 0 for one write of all.
     streams: u16,
     stream: u16,
+    /// Each message is a datagram.
+    datagrams: bool,
+    /// Bytes of a message, where there are streams or datagrams.
+    pub message: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +51,13 @@ enum To {
 impl<E: StackEnd> Pair<E> {
     /// A pair whose ends `make` makes from a seed and its settings, and `bytes` that the sender writes.
     pub fn new(make: impl Fn(u64, &EndSettings) -> E, bytes: u64, lost: &[usize]) -> Self {
-        Self::with_streams(make, bytes, lost, 0)
+        Self::of(make, bytes, lost, 0, false)
+    }
+
+    /// The same, in messages that are datagrams of QUIC.
+    #[allow(dead_code, reason = "not every stack has them")]
+    pub fn with_datagrams(make: impl Fn(u64, &EndSettings) -> E, bytes: u64, lost: &[usize]) -> Self {
+        Self::of(make, bytes, lost, 1, true)
     }
 
     /// The same, in messages that take so many streams in turn.
@@ -56,6 +66,16 @@ impl<E: StackEnd> Pair<E> {
         bytes: u64,
         lost: &[usize],
         streams: u16,
+    ) -> Self {
+        Self::of(make, bytes, lost, streams, false)
+    }
+
+    fn of(
+        make: impl Fn(u64, &EndSettings) -> E,
+        bytes: u64,
+        lost: &[usize],
+        streams: u16,
+        datagrams: bool,
     ) -> Self {
         let places = (streams > 1).then(Arc::<StreamPlaces>::default);
         let of = |local: &str, remote: &str, role| EndSettings {
@@ -67,6 +87,7 @@ impl<E: StackEnd> Pair<E> {
             phase: Duration::ZERO,
             marks_places: false,
             places: places.clone(),
+            datagrams,
             wish: None,
         };
         let (server, client) = ("10.0.2.1:5001", "10.0.1.1:10000");
@@ -86,6 +107,8 @@ impl<E: StackEnd> Pair<E> {
             written: 0,
             streams,
             stream: 0,
+            datagrams,
+            message: MESSAGE,
         }
     }
 
@@ -183,8 +206,8 @@ impl<E: StackEnd> Pair<E> {
         if self.streams == 0 {
             return self.sender.write(self.now, self.left);
         }
-        let piece = MESSAGE - self.written % MESSAGE;
-        let how = Delivery { stream: self.stream, ..Delivery::default() };
+        let piece = self.message - self.written % self.message;
+        let how = Delivery { stream: self.stream, datagram: self.datagrams, ..Delivery::default() };
         let taken = self.sender.send(self.now, self.left.min(piece), how);
         self.written += taken;
         if taken == piece {

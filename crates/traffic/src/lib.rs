@@ -25,6 +25,7 @@
 //! the instant of its event.
 
 mod apps;
+mod delivery;
 mod flows;
 mod journal;
 mod random;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rexmit_network::HostId;
 use rexmit_network::two_hosts::{self, Side};
+use rexmit_stack::quic::PLACE_BYTES;
 use rexmit_stack::{Delivery, SocketSpec, SocketWish, unknown_name};
 use rexmit_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
@@ -43,7 +44,8 @@ pub struct TransferSpec {
     /// is finished; no other begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bulk: Option<Bulk>,
-    /// Size of each write of `bulk` and of each of `flows`; the last may be shorter. Absent: 64 KiB.
+    /// Size of each write of `bulk` and of each of `flows`; the last may be shorter. Absent: 64 KiB; with `datagrams` 1000
+    /// bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_size: Option<Bytes>,
     /// Each write begins so much later than the one before, or when the socket has taken that one whole if this
@@ -66,6 +68,10 @@ pub struct TransferSpec {
     /// A message is given up rather than sent again more often, of SCTP (RFC 7496). Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retransmits: Option<u32>,
+    /// Each write is a DATAGRAM frame of QUIC (RFC 9221): it is never sent again, and read as it comes, in no order. Writes
+    /// of 8 bytes and more, which hold the place of the write, and no more than fits into a packet. Absent: bytes of streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<bool>,
     /// The `writes` again and again, `pause` apart within a burst: `{ count = 100, every = "1 s" }`. Absent: once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstsSpec>,
@@ -129,6 +135,8 @@ fn yes() -> bool {
 
 /// Size of a bulk write where none is given.
 pub(crate) const BULK_WRITE: Bytes = Bytes(64 << 10);
+/// The same of datagrams: it fits into the smallest packets that QUIC has (RFC 9000 section 14).
+const DATAGRAM_WRITE: Bytes = Bytes(1_000);
 
 /// Why a transfer makes no sense. Each message names the key and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -193,6 +201,12 @@ pub enum TransferError {
     /// Requests think and pause to the nanosecond, and are a stream of bytes.
     #[error("`{0}` does not fit `requests`")]
     NotWithRequests(&'static str),
+    /// Datagrams are by themselves, and may be lost.
+    #[error("`{0}` does not fit `datagrams`: {1}")]
+    NotWithDatagrams(&'static str, &'static str),
+    /// The place of a write must fit into its datagram.
+    #[error("`datagrams` have {least} bytes and more, and {0} makes one of {1}", least = PLACE_BYTES)]
+    ShortDatagram(&'static str, u64),
     /// A reader with a rate needs to know how much a read takes.
     #[error("`read.rate` needs `read.size`, such as \"50000 bytes\"")]
     RateWithoutSize,
@@ -236,6 +250,7 @@ impl TransferSpec {
             unordered: None,
             lifetime: None,
             max_retransmits: None,
+            datagrams: None,
             bursts: None,
             requests: None,
             messages: None,
@@ -253,9 +268,14 @@ impl TransferSpec {
     pub fn with_defaults(mut self) -> Self {
         self.opened_by.get_or_insert(self.to.clone());
         if self.bulk.is_some() || self.flows.is_some() {
-            self.write_size.get_or_insert(BULK_WRITE);
+            self.write_size.get_or_insert(self.bulk_write());
         }
         self
+    }
+
+    /// The size of bulk writes.
+    pub(crate) fn bulk_write(&self) -> Bytes {
+        self.write_size.unwrap_or(if self.datagrams == Some(true) { DATAGRAM_WRITE } else { BULK_WRITE })
     }
 
     /// Checks the whole, and gives what applications are made from, where the hosts are `server` and `client` and no file is
@@ -297,6 +317,7 @@ impl TransferSpec {
         if self.read.rate.is_some() && self.read.size.is_none() {
             return Err(TransferError::RateWithoutSize);
         }
+        self.check_datagrams()?;
         self.socket.check().map_err(|(key, text)| TransferError::Option(key, text))?;
         let wish = SocketWish { congestion: self.congestion.clone(), socket: self.socket.clone() };
         Ok(Transfer {
@@ -314,6 +335,7 @@ impl TransferSpec {
                 unordered: self.unordered.unwrap_or(false),
                 lifetime: self.lifetime,
                 max_retransmits: self.max_retransmits,
+                datagram: self.datagrams.unwrap_or(false),
             },
             read: self.read,
             wish: (wish != SocketWish::default()).then(|| Arc::new(wish)),
@@ -346,17 +368,6 @@ impl TransferSpec {
             return Err(TransferError::SameHost(self.from.clone()));
         }
         Ok(pairs)
-    }
-
-    /// Its keys that only a stack which keeps messages apart can heed.
-    pub fn of_messages(&self) -> impl Iterator<Item = &'static str> {
-        let given = [
-            ("streams", self.streams.is_some()),
-            ("unordered", self.unordered.is_some()),
-            ("lifetime", self.lifetime.is_some()),
-            ("max_retransmits", self.max_retransmits.is_some()),
-        ];
-        given.into_iter().filter_map(|(key, given)| given.then_some(key))
     }
 
     /// Which of the five it is. In a file they are keys of one table, and serde cannot put keys of an enum into a table
@@ -394,7 +405,7 @@ impl TransferSpec {
             }
             return messages.check().map(|()| Workload::Stream(Stream::Drawn(messages.clone())));
         }
-        let write_size = self.write_size.unwrap_or(BULK_WRITE).as_u64();
+        let write_size = self.bulk_write().as_u64();
         if let Some(flows) = &self.flows {
             return self.check_flows(flows, read).map(|flows| Workload::Flows { flows, write_size });
         }

@@ -104,6 +104,11 @@ impl Transfer {
         self.streams
     }
 
+    /// Its writes are DATAGRAM frames of QUIC.
+    pub fn datagrams(&self) -> bool {
+        self.delivery.datagram
+    }
+
     /// What its connections ask of their sockets, where they ask for something.
     pub fn wish(&self) -> Option<&Arc<SocketWish>> {
         self.wish.as_ref()

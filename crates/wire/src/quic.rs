@@ -99,6 +99,8 @@ pub struct QuicContent {
     pub repeats: bool,
     /// It acknowledges, and that is all.
     pub ack_only: bool,
+    /// It carries a DATAGRAM frame (RFC 9221).
+    pub datagram: bool,
 }
 
 #[cfg(test)]

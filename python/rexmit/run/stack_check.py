@@ -72,12 +72,16 @@ def check_program(command: str, protocol: str, folder: Path, *, lead: bool = Fal
     Ends early where it does not start.
     """
     asked = _Asked(command, protocol, folder, lead)
-    started = _starts(asked)
+    started, datagrams = _starts(asked)
     yield started
     if started.found == "failed":
         return
     for name, spec in _runs(asked):
         yield _run(name, spec)
+    if datagrams:
+        for name, spec in _runs_of_datagrams(asked):
+            yield _run(name, spec)
+        yield _too_long(asked)
     for name, calls in _CALLS.items():
         if calls is _twice and asked.lead:
             yield Check(name, "told", "one that is led is started for each run")
@@ -86,22 +90,25 @@ def check_program(command: str, protocol: str, folder: Path, *, lead: bool = Fal
     yield from _again(asked)
 
 
-def _starts(asked: _Asked) -> Check:
+def _starts(asked: _Asked) -> tuple[Check, bool]:
+    """Whether it starts, and whether it knows datagrams."""
     spec = asked.spec("server", [DOWN])
     if asked.lead:
         try:
             open_backend(MODEL, spec).check(lambda done, total: None)
         except (RexmitError, ValueError) as error:
-            return Check("starts", "failed", one_line(error))
+            return Check("starts", "failed", one_line(error)), False
     told = told_by_programs(spec)
     name, version = (told[0]["name"], told[0]["version"]) if told else (None, None)
     try:
         with asked.line() as line:
             hello = line.hello()
     except LineError as error:
-        return Check("starts", "failed", str(error))
+        return Check("starts", "failed", str(error)), False
     kept = "serves one run after the other" if hello.forgets and not asked.lead else "is started for each run"
-    return Check("starts", "passed", f"{name or 'without a name'} {version or ''}".strip() + f"; {kept}")
+    text = f"{name or 'without a name'} {version or ''}".strip() + f"; {kept}"
+    datagrams = hello.datagrams and asked.protocol == "quic"
+    return Check("starts", "passed", text + ("; knows datagrams" if datagrams else "")), datagrams
 
 
 def _runs(asked: _Asked) -> Iterator[tuple[str, StudySpec]]:
@@ -120,6 +127,27 @@ def _runs(asked: _Asked) -> Iterator[tuple[str, StudySpec]]:
     effects["packets out of order"] = {"reorder": {**often, "past": 2}}
     for what, effect in effects.items():
         yield what, asked.spec("server", [DOWN, UP], path={"down": effect, "up": effect})
+
+
+def _runs_of_datagrams(asked: _Asked) -> Iterator[tuple[str, StudySpec]]:
+    """Runs that must complete, whatever of their writes is lost."""
+    down, up = {**DOWN, "datagrams": True}, {**UP, "datagrams": True}
+    yield "datagrams both ways", asked.spec("server", [down, up])
+    lost = asked.spec("server", [down], vary={"path.down.drop": {"position": f"0..{LOST}"}})
+    yield f"datagrams, each of the first {LOST} packets down lost in turn", lost
+    often = {"position": "3", "period": 5}
+    effects = {"duplicate": often, "reorder": {**often, "past": 2}}
+    yield "datagrams twice and out of order", asked.spec("server", [down], path={"down": effects})
+
+
+def _too_long(asked: _Asked) -> Check:
+    """A datagram for which no packet has room: the run must fail with the size that fits."""
+    name = "a datagram that does not fit"
+    wrong = asked.spec("server", [{**DOWN, "datagrams": True, "writes": "1 x 60000 bytes"}])
+    found = _run(name, wrong).text
+    if "is no datagram of this connection" in found:
+        return Check(name, "passed", "is refused with the size that does")
+    return Check(name, "failed", f"WRITE of 60,000 bytes asks for the item `limit`; the run was: {found}")
 
 
 def _run(name: str, spec: StudySpec) -> Check:

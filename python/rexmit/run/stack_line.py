@@ -35,6 +35,7 @@ class Answer:
     packets: list[bytes] = field(default_factory=list)
     timer: int | None = None
     forgets: bool = False
+    datagrams: bool = False
 
 
 class Line:
@@ -168,4 +169,6 @@ def _answer(name: str, rest: bytes) -> Answer:
             answer.timer = number if value[0] == 1 else None
         elif kind == 20:
             answer.forgets = True
+        elif kind == 128 and name == "HELLO":
+            answer.datagrams = True
     return answer

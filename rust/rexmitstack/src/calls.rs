@@ -60,6 +60,9 @@ fn run<S: Stack>(wire: &mut Wire, about: &About<'_>, hello: Run) -> Result<()> {
     if about.forgets {
         said.item(20, &[]);
     }
+    if S::DATAGRAMS {
+        said.item(128, &[]);
+    }
     wire.answer(HELLO, &said.items)?;
     let mut ends: HashMap<u32, (S::End, Line)> = HashMap::new();
     while let Some((kind, body)) = wire.next()? {
@@ -101,9 +104,10 @@ fn called(end: &mut impl End, line: &mut Line, kind: u8, now: u64, mut fields: F
         }
         7 => {
             let most = fields.u32()? as usize;
-            if let Some(Data { stream, place, ends, bytes }) = end.read(now, most, line) {
+            if let Some(Data { stream, place, ends, datagram, bytes }) = end.read(now, most, line) {
                 let place = place.unwrap_or(u64::MAX);
-                line.item(2, &[&stream.to_le_bytes(), &place.to_le_bytes(), &[u8::from(ends)], &bytes]);
+                let flags = if datagram { 2 } else { u8::from(ends) };
+                line.item(2, &[&stream.to_le_bytes(), &place.to_le_bytes(), &[flags], &bytes]);
             }
         }
         8 => end.close(now, line),
@@ -186,10 +190,10 @@ impl Fields<'_> {
     }
 
     fn opening(&mut self) -> Result<Opening> {
-        let (passive, streams, family) = (self.u8()? != 0, self.u16()?, self.u8()?);
+        let (flags, streams, family) = (self.u8()?, self.u16()?, self.u8()?);
         let local = self.address(family)?;
         let remote = self.address(family)?;
-        Ok(Opening { active: !passive, streams, local, remote })
+        Ok(Opening { active: flags & 1 == 0, streams, local, remote, datagrams: flags & 2 != 0 })
     }
 
     fn address(&mut self, family: u8) -> Result<SocketAddr> {
@@ -207,6 +211,7 @@ impl Fields<'_> {
             max_retransmits: (most != u32::MAX).then_some(most),
             lifetime: (lifetime != u64::MAX).then_some(lifetime),
             place,
+            datagram: flags & 2 == 2,
         })
     }
 }

@@ -90,6 +90,8 @@ pub struct Opening {
     pub local: SocketAddr,
     /// The other one.
     pub remote: SocketAddr,
+    /// Of QUIC: the application's writes are datagrams.
+    pub datagrams: bool,
 }
 
 /// How what the application writes is to be delivered.
@@ -105,6 +107,8 @@ pub struct How {
     pub lifetime: Option<u64>,
     /// Where it begins among all that this application writes.
     pub place: u64,
+    /// Of QUIC: it is a datagram, which is taken whole or not at all, and never sent again.
+    pub datagram: bool,
 }
 
 /// What a read gives.
@@ -116,6 +120,8 @@ pub struct Data {
     pub place: Option<u64>,
     /// The stream is over behind them.
     pub ends: bool,
+    /// They are a datagram, whole, and of no stream.
+    pub datagram: bool,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
@@ -124,6 +130,9 @@ pub struct Data {
 pub trait Stack: Sized {
     /// An end of a connection.
     type End: End;
+
+    /// It knows datagrams of QUIC.
+    const DATAGRAMS: bool = false;
 
     /// A run begins.
     ///

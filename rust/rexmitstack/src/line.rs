@@ -50,6 +50,8 @@ pub struct Reasons {
     pub new_data: bool,
     /// It carries data of streams that were sent before.
     pub repeats: bool,
+    /// It carries a datagram.
+    pub datagram: bool,
 }
 
 impl From<Why> for Reasons {
@@ -60,7 +62,8 @@ impl From<Why> for Reasons {
 
 impl Reasons {
     fn byte(self) -> u8 {
-        self.why as u8 + 16 * u8::from(self.new_data) + 32 * u8::from(self.repeats)
+        let marks = [(self.new_data, 16), (self.repeats, 32), (self.datagram, 64)];
+        self.why as u8 + marks.iter().filter(|(is, _)| *is).map(|(_, mark)| mark).sum::<u8>()
     }
 }
 
@@ -130,6 +133,16 @@ impl Line {
     /// Says how many bytes wait for a read.
     pub fn set_readable(&mut self, count: u64) {
         self.item(5, &[&count.to_le_bytes()]);
+    }
+
+    /// The datagram that is written is too long: so many bytes would fit now.
+    pub fn set_limit(&mut self, most: u32) {
+        self.item(9, &[&most.to_le_bytes()]);
+    }
+
+    /// The datagram that is written is too long: so many bytes would fit now.
+    pub fn set_limit(&mut self, most: u32) {
+        self.item(9, &[&most.to_le_bytes()]);
     }
 
     /// Asks for a call of [`End::timer`](crate::End::timer) at a time of the run.

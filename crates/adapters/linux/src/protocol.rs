@@ -126,6 +126,7 @@ impl From<How> for Delivery {
             unordered: how.unordered,
             lifetime: how.lifetime_ns.map(Duration::from_nanos),
             max_retransmits: how.max_retransmits,
+            datagram: false,
         }
     }
 }

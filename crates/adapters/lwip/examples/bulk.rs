@@ -53,6 +53,7 @@ fn transfer(total: u64) -> Result<(u64, f64), SettingError> {
             phase: Duration::ZERO,
             marks_places: false,
             places: None,
+            datagrams: false,
             wish: None,
         };
         run.endpoint(choose(host, 0, 1), &settings)

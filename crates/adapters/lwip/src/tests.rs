@@ -99,6 +99,7 @@ impl Net {
                 phase: Duration::ZERO,
                 marks_places: false,
                 places: None,
+                datagrams: false,
                 wish: None,
             };
             Side { end: LwipEnd::new(host, config, &settings), events: Vec::new() }
@@ -441,6 +442,7 @@ fn an_assertion_that_fails_ends_the_host_and_not_the_process() {
         phase: Duration::ZERO,
         marks_places: false,
         places: None,
+        datagrams: false,
         wish: None,
     };
     let mut end = LwipEnd::new(&host, &LwipConfig::default(), &settings);

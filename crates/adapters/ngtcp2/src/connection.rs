@@ -98,6 +98,33 @@ impl Connection {
         Wrote { code: self.or_gave_up(code), taken }
     }
 
+    /// Writes (more of) a datagram of UDP with a DATAGRAM frame of these bytes, if it has room and may leave: as
+    /// [`Self::write`], where all or nothing is taken.
+    pub fn write_datagram(&mut self, dest: &mut [u8], bytes: &[u8], ecn: &mut u8, now: u64) -> Wrote {
+        let piece = Piece { base: bytes.as_ptr(), len: bytes.len() };
+        let mut taken = 0;
+        // SAFETY: the buffers have the sizes that are said; of a datagram the library keeps nothing.
+        let code = unsafe {
+            ffi::rexmit_ngtcp2_write_datagram(
+                self.raw,
+                dest.as_mut_ptr(),
+                dest.len(),
+                &piece,
+                &mut taken,
+                ecn,
+                now,
+            )
+        };
+        Wrote { code: self.or_gave_up(code), taken: if taken == 0 { -1 } else { bytes.len() as isize } }
+    }
+
+    /// The most bytes that a datagram may have now; `None` where the peer takes none.
+    pub fn most_datagram(&self) -> Option<u64> {
+        // SAFETY: see `read`.
+        let most = unsafe { ffi::rexmit_ngtcp2_most_datagram(self.raw) };
+        (most > 0).then_some(most as u64)
+    }
+
     /// All datagrams of this instant have left.
     pub fn sent(&mut self, now: u64) {
         // SAFETY: see `read`.

@@ -32,6 +32,8 @@ pub(crate) struct Ngtcp2End {
     local: SocketAddr,
     remote: SocketAddr,
     role: Role,
+    /// The application's writes are datagrams.
+    of_datagrams: bool,
     work: Option<AtWork>,
     talk: Option<Box<Talk>>,
     buffer: Vec<u8>,
@@ -103,6 +105,7 @@ impl Ngtcp2End {
             local: settings.local,
             remote: settings.remote,
             role: settings.role,
+            of_datagrams: settings.datagrams,
             buffer: vec![0; library.payload as usize],
             library,
             out: VecDeque::new(),
@@ -140,6 +143,7 @@ impl Ngtcp2End {
             self.let_out(now, probes);
         }
         self.hear(now);
+        self.settle_datagrams(now);
         self.end_streams();
         self.settle_close(now);
         let due = self.connection.as_ref().filter(|_| !self.farewell.over).and_then(Connection::due);
@@ -331,7 +335,9 @@ impl Endpoint for Ngtcp2End {
             (_, false) => "HANDSHAKE",
             _ => "ESTABLISHED",
         };
-        let acked = self.work.as_ref().map_or(0, |work| work.packets.acked());
+        let packets = self.work.as_ref().map(|work| &work.packets);
+        // A datagram that has left is never sent again.
+        let done = packets.map_or(0, |packets| packets.acked() + packets.datagrams_sent());
         let look = connection.look();
         let sampled = |nanos| (look.has_rtt != 0).then_some(Duration::from_nanos(nanos));
         let backoff = u32::try_from(look.pto_count).map_or(31, |count| count.min(31));
@@ -342,7 +348,7 @@ impl Endpoint for Ngtcp2End {
             ssthresh: (look.ssthresh != u64::MAX).then_some(look.ssthresh),
             in_flight: Some(look.in_flight),
             snd_wnd: look.window,
-            send_queue: self.writer.written().saturating_sub(acked),
+            send_queue: self.writer.written().saturating_sub(done),
             recv_queue: Some(Socket::readable(self)),
             srtt: sampled(look.rtt),
             rttvar: sampled(look.rttvar),
@@ -360,7 +366,8 @@ impl StackEnd for Ngtcp2End {
     }
 
     fn misplaced_bytes(&self) -> u64 {
-        self.reader.misplaced()
+        let datagrams = self.talk.as_ref().map_or(0, |talk| talk.datagrams.inbox.misplaced());
+        self.reader.misplaced() + datagrams
     }
 
     fn failure(&self) -> Option<String> {

@@ -168,6 +168,7 @@ pub(crate) mod running {
             streams: u64::from(end.streams).max(100),
             payload: (mtu - headers).min(u32::from(u16::MAX) - headers).into(),
             mtu_discovery: settings.mtu_discovery.into(),
+            datagrams: end.datagrams.into(),
         }
     }
 }

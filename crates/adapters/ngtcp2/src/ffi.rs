@@ -53,6 +53,7 @@ pub(crate) struct Settings {
     pub streams: u64,
     pub payload: u64,
     pub mtu_discovery: c_int,
+    pub datagrams: c_int,
 }
 
 #[repr(C)]
@@ -152,6 +153,17 @@ unsafe extern "C" {
         ecn: *mut u8,
         now: u64,
     ) -> isize;
+    #[allow(clippy::too_many_arguments, reason = "the library's own call has as many")]
+    pub fn rexmit_ngtcp2_write_datagram(
+        connection: *mut RawConnection,
+        dest: *mut u8,
+        dest_len: usize,
+        data: *const Piece,
+        taken: *mut c_int,
+        ecn: *mut u8,
+        now: u64,
+    ) -> isize;
+    pub fn rexmit_ngtcp2_most_datagram(connection: *mut RawConnection) -> usize;
     pub fn rexmit_ngtcp2_sent(connection: *mut RawConnection, now: u64);
     pub fn rexmit_ngtcp2_burst(connection: *mut RawConnection) -> usize;
     pub fn rexmit_ngtcp2_window(connection: *mut RawConnection) -> u64;

@@ -33,6 +33,7 @@ struct settings {
   uint64_t streams;
   uint64_t payload;
   int mtu_discovery;
+  int datagrams;
 };
 
 struct place {
@@ -62,6 +63,7 @@ void rexmit_ngtcp2_received(int64_t stream, const uint8_t *data, size_t len, int
 void rexmit_ngtcp2_acknowledged(int64_t stream, uint64_t len);
 void rexmit_ngtcp2_closed(int64_t stream);
 void rexmit_ngtcp2_has_room(int64_t stream);
+void rexmit_ngtcp2_datagram(const uint8_t *data, size_t len);
 
 /* --- Where the library gives up ---
  *
@@ -277,6 +279,12 @@ static int extend_max_streams(ngtcp2_conn *conn, uint64_t most, void *data) {
   return 0;
 }
 
+static int recv_datagram(ngtcp2_conn *conn, uint32_t flags, const uint8_t *bytes, size_t len, void *data) {
+  (void)conn, (void)flags, (void)data;
+  rexmit_ngtcp2_datagram(bytes, len);
+  return 0;
+}
+
 static const ngtcp2_callbacks CALLBACKS = {
     .client_initial = client_initial,
     .recv_client_initial = recv_client_initial,
@@ -300,6 +308,7 @@ static const ngtcp2_callbacks CALLBACKS = {
     .get_path_challenge_data = path_challenge,
     .version_negotiation = version_negotiation,
     .early_data_rejected = early_data_rejected,
+    .recv_datagram = recv_datagram,
 };
 
 /* --- A connection --- */
@@ -365,6 +374,10 @@ ngtcp2_conn *rexmit_ngtcp2_new(const struct settings *own, const struct place *l
   params.max_udp_payload_size = own->payload;
   params.max_ack_delay = own->max_ack_delay;
   params.disable_active_migration = 1;
+  if (own->datagrams) {
+    /* Any that fit into a packet (RFC 9221, section 3). */
+    params.max_datagram_frame_size = 65535;
+  }
 
   if (own->server) {
     ngtcp2_pkt_hd head;
@@ -478,6 +491,38 @@ ngtcp2_ssize rexmit_ngtcp2_write(ngtcp2_conn *conn, uint8_t *dest, size_t dest_l
   out = before;
   *ecn = (uint8_t)info.ecn;
   return result;
+}
+
+/* The same with a DATAGRAM frame, which is `taken` where it is in the packet. */
+ngtcp2_ssize rexmit_ngtcp2_write_datagram(ngtcp2_conn *conn, uint8_t *dest, size_t dest_len, const ngtcp2_vec *data, int *taken,
+                                          uint8_t *ecn, uint64_t now) {
+  ngtcp2_pkt_info info = {.ecn = *ecn};
+  jmp_buf here, *before = out;
+  volatile ngtcp2_ssize result = GAVE_UP;
+  out = &here;
+  if (_setjmp(here) == 0) {
+    result = ngtcp2_conn_writev_datagram(conn, NULL, &info, dest, dest_len, taken, NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, data, 1,
+                                         now);
+  }
+  out = before;
+  *ecn = (uint8_t)info.ecn;
+  return result;
+}
+
+/* The most bytes that a datagram may have now; 0 where the peer takes none. */
+size_t rexmit_ngtcp2_most_datagram(ngtcp2_conn *conn) {
+  const ngtcp2_transport_params *peer = ngtcp2_conn_get_remote_transport_params(conn);
+  /* A short header with the longest packet number, the tag, and the frame's type and length. */
+  size_t heads = 1 + ngtcp2_conn_get_dcid(conn)->datalen + 4 + TAG, frame = 3;
+  size_t room = ngtcp2_conn_get_path_max_tx_udp_payload_size(conn);
+  if (!peer || peer->max_datagram_frame_size <= frame) {
+    return 0;
+  }
+  if (peer->max_udp_payload_size && peer->max_udp_payload_size < room) {
+    room = peer->max_udp_payload_size;
+  }
+  room -= heads;
+  return (peer->max_datagram_frame_size < room ? peer->max_datagram_frame_size : room) - frame;
 }
 
 void rexmit_ngtcp2_sent(ngtcp2_conn *conn, uint64_t now) { ngtcp2_conn_update_pkt_tx_time(conn, now); }

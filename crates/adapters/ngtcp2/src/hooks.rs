@@ -8,6 +8,7 @@ use rexmit_stack::quic::Space;
 use rustls::quic::{HeaderProtectionKey, PacketKey};
 
 use crate::connection::Inner;
+use crate::datagrams::Datagrams;
 use crate::ffi::RawConnection;
 use crate::handshake::{Broken, Handshake, Party};
 use crate::streams::{Arriving, Sending};
@@ -39,6 +40,7 @@ pub(crate) struct Talk {
     pub handshake: Option<Handshake>,
     pub sending: Sending,
     pub arriving: Arriving,
+    pub datagrams: Datagrams,
     pub news: Vec<News>,
     /// An assertion of the library's has failed.
     pub gave_up: bool,
@@ -50,6 +52,7 @@ impl Talk {
             handshake: Some(Handshake::new(party)),
             sending: Sending::default(),
             arriving: Arriving::default(),
+            datagrams: Datagrams::default(),
             news: Vec::new(),
             gave_up: false,
         }
@@ -299,6 +302,16 @@ extern "C" fn rexmit_ngtcp2_closed(stream: i64) {
 extern "C" fn rexmit_ngtcp2_has_room(stream: i64) {
     with(|talk| talk.sending.unblock(stream));
     tell(News::Room);
+}
+
+/// # Safety
+/// `glue.c` calls it, with `len` bytes at `data`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rexmit_ngtcp2_datagram(data: *const u8, len: usize) {
+    // SAFETY: as for this function.
+    let data = unsafe { bytes(data, len) };
+    with(|talk| talk.datagrams.inbox.arrived(data.to_vec()));
+    tell(News::Readable);
 }
 
 /// The library's bytes; of none it does not say where they are.

@@ -19,8 +19,10 @@
 //! - Datagrams leave in bursts of at most 64 KiB, BBR's of what it says, as the library's example programs send them; then its
 //!   pace lets it wait.
 //! - An assertion of the library's that fails ends the run, not the process; the connection's memory is lost.
+//! - The library has no queue of datagrams (RFC 9221): those that it does not let out yet wait here, as many bytes as
+//!   `send_window` has, and go before data of streams.
 //!
-//! Not used: Retry, version negotiation, migration, datagrams (RFC 9221).
+//! Not used: Retry, version negotiation, migration.
 //!
 //! What it does not tell, its packets do: [`QuicPackets`](rexmit_stack::quic::QuicPackets) sees each before it is sealed and
 //! after it is opened.
@@ -33,6 +35,8 @@ mod factory;
 #[cfg(ngtcp2)]
 #[allow(unsafe_code, reason = "each call of the library has its own safe function")]
 mod connection;
+#[cfg(ngtcp2)]
+mod datagrams;
 #[cfg(ngtcp2)]
 mod end;
 #[cfg(ngtcp2)]

@@ -69,6 +69,37 @@ fn messages_of_several_streams_find_their_places_when_some_are_lost() {
 }
 
 #[test]
+fn a_datagram_that_is_lost_never_comes_and_the_others_find_their_places() {
+    let whole = Pair::with_datagrams(end, 50_000, &[]).run().sent;
+    for lost in [&[][..], &[7], &[8, 9, 20], &[5, 6, 7, 8, 9, 10]] {
+        let mut pair = Pair::with_datagrams(end, 50_000, lost);
+        pair.run();
+        // Each packet has one of them.
+        assert_eq!(
+            (pair.got, pair.receiver.misplaced_bytes()),
+            (50_000 - 1_000 * lost.len() as u64, 0),
+            "{lost:?}"
+        );
+        assert_eq!(pair.sender.counters().retransmits, 0);
+        assert!(pair.told_receiver.contains(&Event::EndOfStream), "{lost:?}");
+        assert!(pair.told_sender.contains(&Event::Closed) && pair.told_receiver.contains(&Event::Closed));
+        assert!(pair.sent <= whole + 4 && pair.sender.snapshot().send_queue == 0, "{lost:?}");
+    }
+}
+
+#[test]
+fn a_datagram_that_does_not_fit_ends_the_run_and_names_the_size_that_does() {
+    for (len, named) in [(5, "of 5 bytes"), (1_400, "of 1400 bytes")] {
+        let mut pair = Pair::with_datagrams(end, len, &[]);
+        pair.message = len;
+        pair.run();
+        let told = pair.sender.failure().unwrap();
+        assert!(told.contains(named) && told.contains("takes 8 to 11"), "{told}");
+        assert_eq!((pair.got, pair.receiver.failure()), (0, None));
+    }
+}
+
+#[test]
 fn a_run_repeats_to_the_byte() {
     let wire = || Pair::new(end, 300_000, &[20, 31]).run().wire.clone();
     assert!(wire() == wire());

@@ -25,6 +25,7 @@ type end struct {
 	ended      int
 	inbox      []*piece
 	own        []*writer
+	datagrams  datagrams
 	// What the application was told, or waits for.
 	connected, over, short, closing, parting, shut bool
 	told, readable                                 int
@@ -77,6 +78,7 @@ func (e *end) open(connection *quic.Conn, err error) {
 	if err != nil {
 		return
 	}
+	e.serveDatagrams()
 	for {
 		stream, err := connection.AcceptUniStream(context.Background())
 		if err != nil {
@@ -105,15 +107,20 @@ func (e *end) Close() {
 		return
 	}
 	e.closing = true
-	if e.connection == nil {
-		return
+	if e.connection != nil && !e.opening.Datagrams {
+		e.finish()
 	}
+}
+
+// finish ends the streams of ours, of which there is one at least where the connection takes any.
+func (e *end) finish() bool {
 	if len(e.own) == 0 {
 		_ = e.writer(0)
 	}
 	for _, writer := range e.own {
 		writer.finish()
 	}
+	return len(e.own) > 0
 }
 
 // end breaks the connection off, or takes leave of it.
@@ -136,6 +143,9 @@ func (e *end) leave() {
 	for _, writer := range e.own {
 		writer.leave()
 	}
+	if e.datagrams.writes != nil {
+		close(e.datagrams.writes)
+	}
 	go func() { _ = e.transport.Close() }()
 	_ = e.wire.Close()
 }
@@ -147,7 +157,10 @@ func (e *end) Settled() bool {
 		e.connected = true
 		e.Tell(rs.Connected)
 	}
-	waiting := 0
+	if e.datagrams.limit > 0 {
+		e.SetLimit(e.datagrams.limit)
+	}
+	waiting := e.datagrams.waiting
 	for _, piece := range e.inbox {
 		waiting += len(piece.bytes)
 	}
@@ -164,6 +177,9 @@ func (e *end) Settled() bool {
 	if e.short && e.room() {
 		e.short = false
 		e.Tell(rs.Writable)
+	}
+	if e.closing && e.opening.Datagrams && len(e.own) == 0 && e.connection != nil && e.datagramsLeft() && e.finish() {
+		return true
 	}
 	if e.parting && !e.shut && e.log.metrics.BytesInFlight == 0 && e.written() {
 		e.end(0)
@@ -199,7 +215,7 @@ func (e *end) tell() {
 		// Nothing was sent yet.
 		return
 	}
-	waiting := uint64(0)
+	waiting := uint64(e.datagrams.size - e.log.datagramBytes)
 	for _, writer := range e.own {
 		waiting += uint64(writer.waiting)
 	}

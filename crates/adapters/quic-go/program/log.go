@@ -15,13 +15,16 @@ type log struct {
 	// timeouts are expiries of the probe timer; probes, that one expired in this call.
 	timeouts uint64
 	probes   bool
-	metrics  qlog.MetricsUpdated
+	// datagrams are the DATAGRAM frames that have left, or that quic-go has dropped; datagramBytes is their size.
+	datagrams, datagramBytes int
+	metrics                  qlog.MetricsUpdated
 }
 
 // note is what a packet carries.
 type note struct {
 	size                              int
 	fresh, again, control, acks, ping bool
+	datagram                          bool
 }
 
 // AddProducer implements qlogwriter.Trace.
@@ -43,6 +46,11 @@ func (l *log) RecordEvent(event qlogwriter.Event) {
 			l.timeouts++
 			l.probes = true
 		}
+	case qlog.DatagramDropped:
+		if event.Direction == qlog.DirectionSending {
+			l.datagrams++
+			l.datagramBytes += event.Raw.Length
+		}
 	case qlog.MetricsUpdated:
 		l.metrics = event
 	}
@@ -60,6 +68,10 @@ func (l *log) leaves(event qlog.PacketSent) {
 			n.acks = true
 		case *qlog.PingFrame, qlog.PingFrame:
 			n.ping = true
+		case *qlog.DatagramFrame:
+			l.carriesDatagram(&n, *frame)
+		case qlog.DatagramFrame:
+			l.carriesDatagram(&n, frame)
 		default:
 			n.control = true
 		}
@@ -81,6 +93,12 @@ func (l *log) carries(n *note, frame qlog.StreamFrame) {
 	l.sent[frame.StreamID] = max(l.sent[frame.StreamID], end)
 }
 
+func (l *log) carriesDatagram(n *note, frame qlog.DatagramFrame) {
+	n.datagram = true
+	l.datagrams++
+	l.datagramBytes += int(frame.Length)
+}
+
 // why says for what a datagram of this size leaves.
 func (l *log) why(size int) rs.Why {
 	var all note
@@ -93,6 +111,7 @@ func (l *log) why(size int) rs.Why {
 		all.control = all.control || n.control
 		all.acks = all.acks || n.acks
 		all.ping = all.ping || n.ping
+		all.datagram = all.datagram || n.datagram
 	}
 	carries := rs.AsItShows
 	if all.fresh {
@@ -101,12 +120,15 @@ func (l *log) why(size int) rs.Why {
 	if all.again {
 		carries |= rs.Repeats
 	}
+	if all.datagram {
+		carries |= rs.Datagram
+	}
 	switch {
-	case l.probes && (all.again || all.ping || all.control || all.fresh):
+	case l.probes && !all.datagram && (all.again || all.ping || all.control || all.fresh):
 		return rs.Probe | carries
 	case all.again:
 		return rs.Loss | carries
-	case all.fresh:
+	case all.fresh || all.datagram:
 		return rs.New | carries
 	case all.acks && !all.control && !all.ping:
 		return rs.Ack

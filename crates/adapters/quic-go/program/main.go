@@ -55,7 +55,8 @@ func main() {
 		now = nil
 	}
 	stack := bubble.Stack{
-		Name: "quic-go", Build: rs.Release("github.com/quic-go/quic-go"), Protocols: "quic", Make: make, Over: over,
+		Name: "quic-go", Build: rs.Release("github.com/quic-go/quic-go"), Protocols: "quic", Datagrams: true, Make: make,
+		Over: over,
 	}
 	if err := bubble.Serve(stack); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -88,6 +89,7 @@ func (h *host) config(opening rs.Opening) *quic.Config {
 		MaxIdleTimeout:                 nanoseconds(s.IdleTimeout),
 		KeepAlivePeriod:                nanoseconds(s.KeepAlive),
 		Allow0RTT:                      true,
+		EnableDatagrams:                opening.Datagrams,
 	}
 }
 

@@ -69,7 +69,7 @@ func (e *end) room() bool {
 			return false
 		}
 	}
-	return e.connection != nil
+	return e.connection != nil && e.datagrams.taken == e.datagrams.given
 }
 
 // written says that quic-go has taken all.
@@ -86,6 +86,9 @@ func (e *end) written() bool {
 func (e *end) Write(data []byte, how rs.How) int {
 	if e.connection == nil || e.closing {
 		return 0
+	}
+	if how.Datagram {
+		return e.writeDatagram(data)
 	}
 	w := e.writer(how.Stream)
 	if w == nil || !e.room() {
@@ -129,6 +132,9 @@ func (e *end) read(stream *quic.ReceiveStream) {
 
 // Read implements bubble.End.
 func (e *end) Read(limit int) *rs.Data {
+	if len(e.datagrams.inbox) > 0 {
+		return e.readDatagram()
+	}
 	if len(e.inbox) == 0 {
 		return nil
 	}

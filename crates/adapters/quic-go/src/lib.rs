@@ -5,7 +5,7 @@
 //! code `quic-go`: [`STACK`] is its entry in the registry.
 //!
 //! Its streams are unidirectional, one for each number of the application's; writes wait one behind the other until quic-go has taken
-//! them, as those of a goroutine do. The certificate is that of all rexmit's QUIC servers.
+//! them, as those of a goroutine do; a datagram waits so for quic-go's queue, which holds 32. The certificate is that of all rexmit's QUIC servers.
 //!
 //! How it behaves, as its packets show:
 //!
@@ -34,6 +34,7 @@ pub static SOURCE: Source = Source {
         &[
             ("crates/adapters/quic-go/program/go.mod", include_str!("../program/go.mod")),
             ("crates/adapters/quic-go/program/go.sum", include_str!("../program/go.sum")),
+            ("crates/adapters/quic-go/program/datagrams.go", include_str!("../program/datagrams.go")),
             ("crates/adapters/quic-go/program/end.go", include_str!("../program/end.go")),
             ("crates/adapters/quic-go/program/log.go", include_str!("../program/log.go")),
             ("crates/adapters/quic-go/program/main.go", include_str!("../program/main.go")),

@@ -8,7 +8,7 @@ use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, EndpointConfig,
     Event as QuinnEvent, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
 };
-use rexmit_stack::quic::{QuicCarries, QuicReasons, StreamReader, StreamWriter};
+use rexmit_stack::quic::{DatagramInbox, QuicCarries, QuicReasons, StreamReader, StreamWriter};
 use rexmit_stack::{
     Counters, EndSettings, Endpoint, Event, RandomStream, Reason, Role, Snapshot, Socket, StackEnd,
     Transmission,
@@ -17,6 +17,7 @@ use rexmit_tls::AtWork;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{IpFields, Packet, Payload, Transport, UdpDatagram};
 
+mod datagrams;
 mod socket;
 
 /// quinn's times are those of the system's clock, of which it asks for differences alone.
@@ -55,6 +56,10 @@ pub(crate) struct QuinnEnd {
     events: VecDeque<Event>,
     writer: StreamWriter,
     reader: StreamReader,
+    /// Datagrams that have arrived.
+    inbox: DatagramInbox,
+    /// The space of quinn's queue of datagrams while none waits.
+    empty_queue: Option<usize>,
     /// Its own streams, by number.
     own: Vec<StreamId>,
     /// Streams of the peer's that are not over.
@@ -108,6 +113,8 @@ impl QuinnEnd {
             events: VecDeque::new(),
             writer: StreamWriter::new(settings.role, settings.places.clone()),
             reader: StreamReader::new(settings.role, settings.places.clone()),
+            inbox: DatagramInbox::default(),
+            empty_queue: None,
             own: Vec::new(),
             open: VecDeque::new(),
             called: false,
@@ -142,6 +149,7 @@ impl QuinnEnd {
             self.out.push_back(Transmission { packet: Box::new(packet), reason });
         }
         self.with(now, Self::hear);
+        self.finish_datagrams();
         self.end_streams();
         self.settle_close(now);
         let due = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
@@ -219,9 +227,9 @@ impl QuinnEnd {
                 QuinnEvent::Connected => self.connected(),
                 QuinnEvent::ConnectionLost { reason } => self.lost(&reason),
                 QuinnEvent::Stream(event) => self.stream(&event),
-                QuinnEvent::HandshakeDataReady
-                | QuinnEvent::DatagramReceived
-                | QuinnEvent::DatagramsUnblocked => {}
+                QuinnEvent::DatagramReceived => self.take_datagrams(),
+                QuinnEvent::DatagramsUnblocked => self.events.push_back(Event::Writable),
+                QuinnEvent::HandshakeDataReady => {}
             }
         }
     }
@@ -373,7 +381,9 @@ impl Endpoint for QuinnEnd {
             _ => "ESTABLISHED",
         };
         let path = connection.stats().path;
-        let acked = self.work.as_ref().map_or(0, |work| work.packets.acked());
+        let packets = self.work.as_ref().map(|work| &work.packets);
+        // A datagram that has left is never sent again.
+        let done = packets.map_or(0, |packets| packets.acked() + packets.datagrams_sent());
         let metrics = connection.congestion_state().metrics();
         let sampled = self.told.connected.then(|| Duration::from_nanos(path.rtt.as_nanos() as u64));
         Snapshot {
@@ -382,7 +392,7 @@ impl Endpoint for QuinnEnd {
             cwnd: path.cwnd,
             ssthresh: metrics.ssthresh.filter(|threshold| *threshold < u64::MAX / 2),
             recv_queue: Some(Socket::readable(self)),
-            send_queue: self.writer.written().saturating_sub(acked),
+            send_queue: self.writer.written().saturating_sub(done),
             srtt: sampled,
             counters,
             ..Snapshot::default()
@@ -396,7 +406,7 @@ impl StackEnd for QuinnEnd {
     }
 
     fn misplaced_bytes(&self) -> u64 {
-        self.reader.misplaced()
+        self.reader.misplaced() + self.inbox.misplaced()
     }
 
     fn failure(&self) -> Option<String> {

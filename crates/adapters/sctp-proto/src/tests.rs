@@ -42,6 +42,7 @@ fn pair_of(config: &SctpProtoConfig, mtu: u32, [server, client]: [&str; 2]) -> P
             phase: Duration::ZERO,
             marks_places: true,
             places: None,
+            datagrams: false,
             wish: None,
         };
         SctpEnd::new(config, mtu, seeded(n), &settings)

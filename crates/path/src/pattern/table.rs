@@ -33,7 +33,7 @@ macro_rules! pattern_table {
             start: Option<u8>,
             /// What the packet is: `syn`, `syn-ack`, `fin`, `rst`, `pure-ack` (or `ack-only`), `data` (or `stream`),
             /// `retransmission`; of QUIC, by its headers, `initial`, `0-rtt`, `handshake`, `1-rtt`, and the last three of
-            /// the first by what the code that seals it says. Counted in each flow on its own.
+            /// the first, and `datagram`, by what the code that seals it says. Counted in each flow on its own.
             r#match: Option<String>,
             /// With `match`: which of those, `3` or `"1,3-5"`; all if absent. For `data`, only segments with new
             /// data are counted.

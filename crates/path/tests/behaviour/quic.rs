@@ -41,7 +41,9 @@ fn short() -> Vec<u8> {
 
 /// The connection's datagrams from one side, and one that is not QUIC's.
 fn flow(sealed: bool) -> Vec<Packet> {
-    let content = |new_data, repeats, ack_only| sealed.then_some(QuicContent { new_data, repeats, ack_only });
+    let content = |new_data, repeats, ack_only| {
+        sealed.then_some(QuicContent { new_data, repeats, ack_only, datagram: false })
+    };
     vec![
         datagram(&[initial(), early()], content(true, false, false)),
         datagram(&[initial(), handshake()], content(false, false, false)),
@@ -90,6 +92,30 @@ fn datagrams_are_named_by_their_content_where_it_is_told() {
         assert_eq!(named(pattern, &flow(true)), expected, "{pattern}");
         assert_eq!(named(pattern, &flow(false)), [0_usize; 0], "{pattern}");
     }
+}
+
+#[test]
+fn datagram_frames_are_named_where_they_are_told() {
+    let content = |datagram, new_data| Some(QuicContent { datagram, new_data, ..QuicContent::default() });
+    let flow = vec![
+        datagram(&[initial()], content(false, false)),
+        datagram(&[short()], content(true, false)),
+        datagram(&[short()], content(false, true)),
+        datagram(&[short()], content(true, true)),
+    ];
+    assert_eq!(named("{ match = \"datagram\" }", &flow), [2, 4]);
+    assert_eq!(named("{ match = \"datagram\", nth = 2 }", &flow), [4]);
+    assert_eq!(named("{ match = \"stream\" }", &flow), [3, 4]);
+    let flow: Vec<Packet> = flow
+        .into_iter()
+        .map(|mut packet| {
+            if let Transport::Udp(datagram) = &mut packet.transport {
+                datagram.sealed = None;
+            }
+            packet
+        })
+        .collect();
+    assert_eq!(named("{ match = \"datagram\" }", &flow), [0_usize; 0]);
 }
 
 #[test]

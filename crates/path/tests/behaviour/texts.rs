@@ -241,7 +241,8 @@ fn refusals_are_one_clear_line() {
         ("drop = { switches = \"1 s\", start = 2 }", "allowed: 0 (off at first) or 1 (on)"),
         (
             "drop = { match = \"synack\" }",
-            "allowed: syn, syn-ack, fin, rst, pure-ack, data, retransmission, initial, 0-rtt, handshake, 1-rtt",
+            "allowed: syn, syn-ack, fin, rst, pure-ack, data, retransmission, initial, 0-rtt, handshake, 1-rtt, \
+             datagram",
         ),
         ("drop = { retransmission = {} }", "exactly one of offset and segment"),
         ("drop = { retransmission = { segment = 0 } }", "the first segment is 1"),

@@ -15,7 +15,7 @@ fn whole() -> Vec<u8> {
         vec![0x87],
         item(1, &5_u32.to_le_bytes()),
         item(2, &data),
-        item(3, b"\x12packet"),
+        item(3, b"\x52packet"),
         item(4, &[2]),
         item(5, &number(12)),
         item(6, &[&[1][..], &number(99)].concat()),
@@ -26,6 +26,8 @@ fn whole() -> Vec<u8> {
         item(18, b"1.2"),
         item(19, b"tcp sctp"),
         item(20, b""),
+        item(9, &1_162_u32.to_le_bytes()),
+        item(128, b""),
         item(200, b"of a version to come"),
     ]
     .concat()
@@ -38,11 +40,13 @@ fn an_answer_has_what_its_items_say() {
     (values[0], values[4]) = (Some(3_000), Some(9));
     let expected = Answer {
         taken: 5,
-        data: Some(Data { stream: 7, place: Some(40), ends: true, bytes: b"0123".to_vec() }),
+        data: Some(Data { stream: 7, place: Some(40), ends: true, datagram: false, bytes: b"0123".to_vec() }),
+        limit: Some(1_162),
         packets: vec![Leaving {
             why: Some(Why::Timeout),
             new_data: true,
             repeats: false,
+            datagram: true,
             bytes: b"packet".to_vec(),
         }],
         events: vec![Event::Readable],
@@ -55,6 +59,7 @@ fn an_answer_has_what_its_items_say() {
         build: Some("1.2".into()),
         protocols: Some("tcp sctp".into()),
         forgets: true,
+        datagrams: true,
     };
     assert_eq!(answer, expected);
 }
@@ -75,6 +80,26 @@ fn what_is_no_answer_is_told_in_words() {
     assert_eq!(told(&[&[0x85][..], &item(2, &[0; 11])].concat()), "with data that nobody reads");
     let refused = Answer::parse(&Call::Timer, b"\xffno\nmore").unwrap_err();
     assert_eq!(refused, Ok("no more".to_string()));
+}
+
+#[test]
+fn a_datagram_is_marked_where_it_is_written_read_and_sent() {
+    let write = |datagram| {
+        let how = Delivery { datagram, ..Delivery::default() };
+        let mut out = Vec::new();
+        Call::Write { how, place: 0, bytes: b"12345678" }.append_to(0, 0, &mut out);
+        out[19]
+    };
+    assert_eq!((write(false), write(true)), (0, 2));
+    let place = u64::MAX.to_le_bytes();
+    let data =
+        |flags: u8| [&[0x87][..], &item(2, &[&[0, 0][..], &place, &[flags], b"12345678"].concat())].concat();
+    let read = |flags| Answer::parse(&Call::Read(100), &data(flags)).map(|answer| answer.data.unwrap());
+    assert!(read(2).unwrap().datagram && !read(1).unwrap().datagram && read(3).is_err());
+    // New data of no stream.
+    let leaving =
+        Leaving { why: Some(Why::New), new_data: false, repeats: false, datagram: true, bytes: vec![] };
+    assert!(leaving.content().datagram && !leaving.content().new_data);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct QuicCarries {
     pub ack: bool,
     /// A PING.
     pub ping: bool,
-    /// A datagram.
+    /// A DATAGRAM frame (RFC 9221).
     pub datagram: bool,
     /// The connection is closed.
     pub close: bool,
@@ -51,14 +51,19 @@ impl QuicCarries {
         self.ack && !self.close && !self.elicits_ack()
     }
 
-    /// It carries data of streams.
-    pub fn has_stream_data(&self) -> bool {
-        self.new + self.again > 0
+    /// It carries data of the application: of streams, or a datagram.
+    pub fn has_data(&self) -> bool {
+        self.new + self.again > 0 || self.datagram
     }
 
     /// The same for whoever sees the datagram on its way.
     pub fn content(&self) -> QuicContent {
-        QuicContent { new_data: self.new > 0, repeats: self.again > 0, ack_only: self.is_ack_only() }
+        QuicContent {
+            new_data: self.new > 0,
+            repeats: self.again > 0,
+            ack_only: self.is_ack_only(),
+            datagram: self.datagram,
+        }
     }
 
     fn add(&mut self, more: &Self) {
@@ -76,7 +81,7 @@ impl QuicCarries {
 /// One end of a connection, as its packets show it.
 #[derive(Clone, Debug, Default)]
 pub struct QuicPackets {
-    /// What the packets count: of a datagram with data of streams, whether any of them are new. Probes and recoveries are
+    /// What the packets count: of one with data of streams, whether any of them are new; a DATAGRAM frame is new data. Probes and recoveries are
     /// for others to add.
     pub counters: Counters,
     /// By stream, what of it has been sent: its bytes, and its end.
@@ -90,6 +95,8 @@ pub struct QuicPackets {
     /// Data packets that ask for an acknowledgment and have none yet: their pieces of streams.
     outstanding: BTreeMap<u64, Vec<Piece>>,
     largest_acked: Option<u64>,
+    /// Bytes of DATAGRAM frames that were sealed.
+    datagrams: u64,
     /// What the datagram in the making carries.
     making: QuicCarries,
 }
@@ -135,7 +142,10 @@ impl QuicPackets {
                     carries.again += len + u64::from(fin) - new;
                     *sent = Sent { end: sent.end.max(end), fin: sent.fin || fin };
                 }
-                Frame::Datagram(_) => carries.datagram = true,
+                Frame::Datagram(len) => {
+                    carries.datagram = true;
+                    self.datagrams += len;
+                }
                 Frame::Close => carries.close = true,
                 Frame::Other => carries.other = true,
             }
@@ -151,9 +161,9 @@ impl QuicPackets {
         let carries = std::mem::take(&mut self.making);
         let counters = &mut self.counters;
         counters.packets += 1;
-        counters.data_segments += u64::from(carries.new > 0);
+        counters.data_segments += u64::from(carries.new > 0 || carries.datagram);
         counters.retransmits += u64::from(carries.again > 0);
-        counters.pure_acks += u64::from(!carries.has_stream_data());
+        counters.pure_acks += u64::from(!carries.has_data());
         carries
     }
 
@@ -178,6 +188,11 @@ impl QuicPackets {
     /// Bytes of streams, and ends of streams, that are acknowledged.
     pub fn acked(&self) -> u64 {
         self.acked.values().map(Ranges::len).sum()
+    }
+
+    /// Bytes of DATAGRAM frames that have left. None is sent again.
+    pub fn datagrams_sent(&self) -> u64 {
+        self.datagrams
     }
 
     /// A packet of the peer's has been opened; whether it acknowledges anything new.
@@ -268,8 +283,22 @@ mod tests {
         packets.seals(Space::Initial, 0, &[0x06, 0, 1, 9]);
         packets.seals(Space::Data, 0, &stream(0, 3, false));
         let carries = packets.leaves();
-        assert!(carries.crypto && carries.has_stream_data() && carries.elicits_ack());
+        assert!(carries.crypto && carries.has_data() && carries.elicits_ack());
         assert_eq!(packets.counters.packets, 1);
+    }
+
+    #[test]
+    fn a_datagram_is_new_data_that_is_sent_once() {
+        let mut packets = QuicPackets::default();
+        packets.seals(Space::Data, 0, &[0x31, 3, 1, 2, 3, 0x30, 9, 9]);
+        let carries = packets.leaves();
+        assert!(carries.has_data() && carries.elicits_ack() && carries.content().datagram);
+        assert!(!carries.content().new_data && !carries.content().repeats);
+        let counters = packets.counters;
+        assert_eq!((counters.data_segments, counters.retransmits, counters.pure_acks), (1, 0, 0));
+        assert_eq!((packets.datagrams_sent(), packets.awaits()), (5, true));
+        assert!(packets.opens(Space::Data, &[0x02, 0, 0, 0, 0]));
+        assert_eq!((packets.acked(), packets.awaits()), (0, false));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl QuicReasons {
 
     /// It would be sent for nothing but an answer: it carries nothing new of the application's.
     pub fn may_probe(carries: &QuicCarries) -> bool {
-        carries.new == 0 && carries.elicits_ack()
+        carries.new == 0 && !carries.datagram && carries.elicits_ack()
     }
 
     /// What the sender is doing, as a state names it.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rexmit_wire::Payload;
 
 use crate::Role;
+use crate::quic::{MOST_DATAGRAM, PLACE_BYTES, no_datagram};
 
 /// Where the bytes of several streams belong in what the applications of a connection have written, known to both ends
 /// beside the packets. An end with one stream needs none: the place of a byte is its offset.
@@ -68,7 +69,24 @@ impl StreamWriter {
         &self.bytes
     }
 
-    /// So many bytes of that were taken by a stream.
+    /// What the application writes next, as a datagram: the place of the write, and `len` bytes with it. `most` is what the
+    /// connection takes now, as far as that is known.
+    ///
+    /// # Errors
+    /// A length that no datagram can have, in one line.
+    pub fn next_datagram(&mut self, len: u64, most: Option<u64>) -> Result<&[u8], String> {
+        let most = most.unwrap_or(MOST_DATAGRAM);
+        if !(PLACE_BYTES..=most).contains(&len) {
+            return Err(no_datagram(len, most));
+        }
+        self.bytes.clear();
+        self.bytes.extend(self.written.to_be_bytes());
+        let (offset, len) = (self.written + PLACE_BYTES, (len - PLACE_BYTES) as u32);
+        Payload::Stream { offset, len }.append_to(&mut self.bytes);
+        Ok(&self.bytes)
+    }
+
+    /// So many bytes of that were taken by a stream, or as a datagram (of stream 0).
     pub fn wrote(&mut self, stream: u16, len: u64) {
         if let Some(places) = self.places.as_ref().filter(|_| len > 0) {
             let place = self.written;

@@ -105,8 +105,17 @@ impl Ngtcp2End {
     }
 }
 
-/// Makes one datagram: its length, or an answer of the library's.
+/// Makes one datagram: its length, or an answer of the library's. DATAGRAM frames go first.
 fn datagram(connection: &mut Connection, buffer: &mut [u8], ecn: &mut u8, now: u64) -> isize {
+    while let Some(bytes) = hooks::with(|talk| talk.datagrams.take()).flatten() {
+        let wrote = connection.write_datagram(buffer, &bytes, ecn, now);
+        if wrote.taken < 0 {
+            hooks::with(|talk| talk.datagrams.put_back(bytes));
+        }
+        if wrote.code != answer::WRITE_MORE {
+            return wrote.code;
+        }
+    }
     loop {
         let next =
             if connection.window() > 0 { hooks::with(|talk| talk.sending.next()).flatten() } else { None };

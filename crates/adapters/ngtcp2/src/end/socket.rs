@@ -5,7 +5,7 @@ use rexmit_units::Instant;
 
 use super::Ngtcp2End;
 use crate::connection::Connection;
-use crate::hooks;
+use crate::hooks::{self, Talk};
 
 impl Ngtcp2End {
     /// Opens streams up to this number, as far as the peer allows; true if it is there.
@@ -23,12 +23,13 @@ impl Ngtcp2End {
 
     /// How much more the application may write.
     pub(super) fn room(&self) -> u64 {
-        self.talk.as_ref().map_or(0, |talk| self.send_window.saturating_sub(talk.sending.kept()))
+        let kept = |talk: &Talk| talk.sending.kept() + talk.datagrams.size();
+        self.talk.as_ref().map_or(0, |talk| self.send_window.saturating_sub(kept(talk)))
     }
 
-    /// Ends its streams once the application has closed.
+    /// Ends its streams once the application has closed and its datagrams have left.
     pub(super) fn finish_streams(&mut self, now: Instant) {
-        if !self.told.connected || !self.has_stream(now, 0) {
+        if !self.told.connected || self.datagrams_wait() > 0 || !self.has_stream(now, 0) {
             return;
         }
         self.writer.close();
@@ -38,6 +39,49 @@ impl Ngtcp2End {
             self.told.unfinished += 1;
         }
         self.called = true;
+    }
+
+    /// Bytes of datagrams that have not left.
+    fn datagrams_wait(&self) -> u64 {
+        self.talk.as_ref().map_or(0, |talk| talk.datagrams.size())
+    }
+
+    /// Writes a datagram, whole or, while those before it wait, not at all.
+    fn send_datagram(&mut self, now: Instant, len: u64) -> u64 {
+        let most = self.connection.as_ref().and_then(Connection::most_datagram);
+        let refused = match most {
+            None => "the peer takes no datagrams (RFC 9221 section 3)".to_string(),
+            Some(_) if self.datagrams_wait() > 0 && self.room() < len => {
+                self.told.short = true;
+                return 0;
+            }
+            Some(_) => match (self.writer.next_datagram(len, most), &mut self.talk) {
+                (Ok(bytes), Some(talk)) => {
+                    talk.datagrams.push(bytes);
+                    self.writer.wrote(0, len);
+                    (self.called, self.now) = (true, now);
+                    return len;
+                }
+                (Ok(_), None) => return 0,
+                (Err(why), _) => why,
+            },
+        };
+        self.failure.get_or_insert(format!("ngtcp2: {refused}"));
+        self.abort(now);
+        0
+    }
+
+    /// Some datagrams may have left: there is room for others, or all that the application has written has left.
+    pub(super) fn settle_datagrams(&mut self, now: Instant) {
+        if !self.of_datagrams || self.told.closed {
+            return;
+        }
+        if self.room() > 0 && std::mem::take(&mut self.told.short) {
+            self.events.push_back(Event::Writable);
+        }
+        if self.told.closing && self.talk.as_ref().is_some_and(|talk| talk.sending.len() == 0) {
+            self.finish_streams(now);
+        }
     }
 
     /// The server has not taken what was sent before the handshake was complete.
@@ -108,6 +152,9 @@ impl Socket for Ngtcp2End {
         if !self.told.connected || self.told.closing || self.told.closed || self.farewell.over {
             return 0;
         }
+        if how.datagram {
+            return self.send_datagram(now, len);
+        }
         if !self.has_stream(now, how.stream) {
             self.told.short = true;
             return 0;
@@ -128,15 +175,16 @@ impl Socket for Ngtcp2End {
     }
 
     fn read_offset(&self) -> Option<u64> {
-        self.reader.last()
+        let datagram = self.talk.as_ref().and_then(|talk| talk.datagrams.inbox.last());
+        datagram.or(self.reader.last())
     }
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
         self.now = now;
         self.reader.begin();
         let Some(talk) = &mut self.talk else { return 0 };
-        let mut read = 0;
-        if let Some(stream) = talk.arriving.first() {
+        let mut read = talk.datagrams.inbox.read(max);
+        if let Some(stream) = talk.arriving.first().filter(|_| read == 0) {
             let (id, number) = (stream.id, (stream.id / 4) as u16);
             let unread = stream.unread();
             let most = max.min(self.reader.most(number)).min(unread.len() as u64) as usize;
@@ -153,7 +201,8 @@ impl Socket for Ngtcp2End {
     }
 
     fn readable(&self) -> u64 {
-        self.talk.as_ref().map_or(0, |talk| talk.arriving.unread())
+        let waits = |talk: &Talk| talk.arriving.unread() + talk.datagrams.inbox.readable();
+        self.talk.as_ref().map_or(0, |talk| waits(talk))
     }
 
     fn close(&mut self, now: Instant) {

@@ -37,6 +37,7 @@ pub struct QuicheEnd {
     /// So many have.
     timeouts: u64,
     own: Own,
+    inbox: VecDeque<Vec<u8>>,
     told: Told,
 }
 
@@ -131,6 +132,7 @@ impl QuicheEnd {
             probes: false,
             timeouts: 0,
             own: Own::default(),
+            inbox: VecDeque::new(),
             told: Told::default(),
         }
     }
@@ -163,6 +165,11 @@ impl QuicheEnd {
             self.feed();
             self.finish();
             self.pump(now, line);
+            if self.opening.datagrams {
+                // The last of them may have left: then the stream ends that says so.
+                self.finish();
+                self.pump(now, line);
+            }
             self.tell(line);
             if self.part() {
                 self.pump(now, line);
@@ -220,10 +227,26 @@ impl QuicheEnd {
         self.own.waiting.retain(|piece| !piece.bytes.is_empty());
     }
 
+    /// Puts a datagram into quiche's queue, whole or, while that is full, not at all.
+    fn write_datagram(&mut self, bytes: &[u8], line: &mut Line) -> usize {
+        let Some(connection) = &mut self.connection else { return 0 };
+        let most = connection.dgram_max_writable_len().unwrap_or(0);
+        if bytes.len() > most {
+            line.set_limit(most as u32);
+            return 0;
+        }
+        if connection.dgram_send(bytes).is_err() {
+            self.own.short = true;
+            return 0;
+        }
+        bytes.len()
+    }
+
     /// Ends the streams of ours, as far as quiche takes it, once the application writes no more.
     fn finish(&mut self) {
         let Some(connection) = &mut self.connection else { return };
-        if !self.own.closing || !self.told.connected || !self.own.waiting.is_empty() {
+        let wait = !self.own.waiting.is_empty() || connection.dgram_send_queue_len() > 0;
+        if !self.own.closing || !self.told.connected || wait {
             return;
         }
         self.own.count = self.own.count.max(1);
@@ -273,7 +296,10 @@ impl QuicheEnd {
                 host.sessions.insert(self.opening.remote.ip(), session.to_vec());
             }
         }
-        let mut waiting = 0;
+        while let Ok(datagram) = connection.dgram_recv_buf() {
+            self.inbox.push_back(datagram.into());
+        }
+        let mut waiting = self.inbox.iter().map(|datagram| datagram.len() as u64).sum();
         for stream in connection.readable() {
             let len = connection.stream_readable_len(stream, usize::MAX);
             if len == 0 && matches!(connection.stream_recv(stream, &mut []), Ok((0, true))) {
@@ -288,7 +314,9 @@ impl QuicheEnd {
                 line.tell(Event::Readable);
             }
         }
-        if self.own.short && self.told.connected && self.own.has_room() {
+        if self.own.short && self.told.connected && self.own.has_room()
+            && !connection.is_dgram_send_queue_full()
+        {
             self.own.short = false;
             line.tell(Event::Writable);
         }
@@ -322,7 +350,8 @@ impl QuicheEnd {
             cwnd: path.cwnd as u64,
             rtt: path.min_rtt.map(|_| (nanoseconds(path.rtt), nanoseconds(path.rttvar))),
             timeouts: self.timeouts,
-            queue: self.own.taken.saturating_sub(self.sealed.acknowledged()),
+            queue: self.own.taken.saturating_sub(self.sealed.acknowledged())
+                + connection.dgram_send_queue_byte_size() as u64,
         };
         if state == self.told.state {
             return;
@@ -382,13 +411,13 @@ fn since(begin: Instant, at: Instant) -> u64 {
 /// For what a datagram leaves.
 fn reasons(carries: Carries, probes: bool) -> Reasons {
     let why = match carries {
-        Carries { fresh: false, again: false, others: false, acks: true } => Why::Ack,
-        _ if probes => Why::Probe,
+        Carries { fresh: false, again: false, others: false, datagram: false, acks: true } => Why::Ack,
+        _ if probes && !carries.datagram => Why::Probe,
         Carries { again: true, .. } => Why::Loss,
-        Carries { fresh: true, .. } => Why::New,
+        Carries { fresh: true, .. } | Carries { datagram: true, .. } => Why::New,
         _ => Why::Control,
     };
-    Reasons { why, new_data: carries.fresh, repeats: carries.again }
+    Reasons { why, new_data: carries.fresh, repeats: carries.again, datagram: carries.datagram }
 }
 
 impl End for QuicheEnd {
@@ -443,6 +472,11 @@ impl End for QuicheEnd {
             self.own.short = true;
             return 0;
         }
+        if how.datagram {
+            let taken = self.write_datagram(bytes, line);
+            self.settle(now, line);
+            return taken;
+        }
         match self.own.waiting.back_mut().filter(|piece| piece.stream == how.stream) {
             Some(piece) => piece.bytes.extend(bytes),
             None => self
@@ -459,6 +493,10 @@ impl End for QuicheEnd {
 
     fn read(&mut self, now: u64, most: usize, line: &mut Line) -> Option<Data> {
         led::set_now(now);
+        if let Some(bytes) = self.inbox.pop_front() {
+            self.settle(now, line);
+            return Some(Data { datagram: true, bytes, ..Data::default() });
+        }
         let connection = self.connection.as_mut()?;
         let waits = |stream: u64| {
             Some((stream, connection.stream_readable_len(stream, most))).filter(|(_, len)| *len > 0)
@@ -468,7 +506,7 @@ impl End for QuicheEnd {
         let (len, ends) = connection.stream_recv(stream, &mut bytes).ok()?;
         bytes.truncate(len);
         self.settle(now, line);
-        Some(Data { stream: (stream / 4) as u16, place: None, ends, bytes })
+        Some(Data { stream: (stream / 4) as u16, ends, bytes, ..Data::default() })
     }
 
     fn close(&mut self, now: u64, line: &mut Line) {

@@ -21,6 +21,9 @@ const APPLICATION: &[u8] = b"rexmit";
 /// Ed25519 (RFC 8446 section 4.2.3), which BoringSSL does not offer by itself.
 const SIGNATURES: [u16; 3] = [0x0807, 0x0403, 0x0804];
 
+/// Datagrams that wait to leave, or for the application, as the server that comes with quiche has it; quiche has no default.
+const DATAGRAMS: usize = 1_000;
+
 /// What `crates/adapters/quiche` tells: sizes in bytes, times in nanoseconds, DER in base 64.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Settings {
@@ -53,7 +56,7 @@ pub struct Host {
     mtu: usize,
     /// One configuration for all: servers know the tickets of one another.
     config: Config,
-    limits: (usize, u64),
+    limits: (usize, u64, bool),
     /// What is remembered of servers.
     pub sessions: HashMap<IpAddr, Vec<u8>>,
 }
@@ -63,6 +66,7 @@ pub struct Shared(Rc<RefCell<Host>>);
 
 impl Stack for Shared {
     type End = QuicheEnd;
+    const DATAGRAMS: bool = true;
 
     fn begin(mut run: Run) -> Result<Self, String> {
         led::set_now(0);
@@ -77,7 +81,7 @@ impl Stack for Shared {
             begin: Instant::now(),
             mtu: run.mtu,
             config,
-            limits: (0, 0),
+            limits: (0, 0, false),
             sessions: HashMap::new(),
         }))))
     }
@@ -97,11 +101,13 @@ impl Host {
     /// The configuration for an end.
     pub fn config(&mut self, opening: &Opening) -> &mut Config {
         let largest = if self.settings.pmtud { self.room(opening) } else { self.settings.packet_size };
-        let limits = (largest.min(self.room(opening)), u64::from(opening.streams).max(100));
+        let streams = u64::from(opening.streams).max(100);
+        let limits = (largest.min(self.room(opening)), streams, opening.datagrams);
         if self.limits != limits {
             self.limits = limits;
             self.config.set_max_send_udp_payload_size(limits.0);
             self.config.set_initial_max_streams_uni(limits.1);
+            self.config.enable_dgram(limits.2, DATAGRAMS, DATAGRAMS);
         }
         &mut self.config
     }

@@ -32,6 +32,8 @@ pub struct Carries {
     pub fresh: bool,
     /// Data of streams that were sent before.
     pub again: bool,
+    /// Datagrams.
+    pub datagram: bool,
     /// Acknowledgments.
     pub acks: bool,
     /// Anything else but padding.
@@ -81,6 +83,7 @@ impl Sealed {
                     sent.end = sent.end.max(piece.to);
                     pieces.push(piece);
                 }
+                Frame::Datagram => self.carries.datagram = true,
                 Frame::Other => self.carries.others = true,
             }
         }
@@ -147,6 +150,7 @@ enum Frame {
     Padding,
     Ack(Vec<(u64, u64)>),
     Stream(Piece),
+    Datagram,
     Other,
 }
 
@@ -191,6 +195,11 @@ impl Frames<'_> {
                 self.skip(u64::from(*len) + 16)?;
             }
             0x1a | 0x1b => self.skip(8)?,
+            0x30 | 0x31 => {
+                let len = if kind == 0x31 { self.number()? } else { self.0.len() as u64 };
+                self.skip(len)?;
+                return Some(Frame::Datagram);
+            }
             // What closes the connection, or is not known here, is the last.
             _ => self.0 = &[],
         }
@@ -381,6 +390,13 @@ mod tests {
         assert_eq!((own.acknowledged(), own.outstanding.len()), (4, 1));
         own.opens(&[0x40, 1], &[2, 8, 0, 0, 1]);
         assert_eq!((own.acknowledged(), own.outstanding.len()), (4, 0));
+    }
+
+    #[test]
+    fn a_datagram_is_told_from_what_stands_behind_it() {
+        let mut own = Sealed::default();
+        own.seals(&[0x40, 7], &[0x31, 2, 9, 9, 2, 3, 0, 0, 0]);
+        assert!(own.carries.datagram && own.carries.acks && !own.carries.fresh && !own.carries.others);
     }
 
     #[test]

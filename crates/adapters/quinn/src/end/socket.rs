@@ -16,9 +16,10 @@ impl QuinnEnd {
         self.own.get(usize::from(number)).copied()
     }
 
-    /// Ends its streams once the application has closed.
-    fn finish_streams(&mut self) {
-        if !self.told.connected || self.own.is_empty() && self.own_stream(0).is_none() {
+    /// Ends its streams once the application has closed and its datagrams have left.
+    pub(super) fn finish_streams(&mut self) {
+        let early = !self.told.connected || self.datagrams_wait();
+        if early || self.own.is_empty() && self.own_stream(0).is_none() {
             return;
         }
         self.writer.close();
@@ -101,6 +102,9 @@ impl Socket for QuinnEnd {
         if !self.told.connected || self.told.closing || self.told.closed {
             return 0;
         }
+        if how.datagram {
+            return self.send_datagram(now, len);
+        }
         let Some(id) = self.own_stream(how.stream) else { return 0 };
         let mut taken = 0;
         while taken < len {
@@ -115,14 +119,17 @@ impl Socket for QuinnEnd {
     }
 
     fn read_offset(&self) -> Option<u64> {
-        self.reader.last()
+        self.inbox.last().or(self.reader.last())
     }
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
         self.now = now;
         self.reader.begin();
-        let mut read = 0;
+        let mut read = self.inbox.read(max);
         for n in 0..self.open.len() {
+            if read > 0 {
+                break;
+            }
             let id = self.open[n];
             if self.waits_of(id) > 0 {
                 read = self.read_stream(id, max);
@@ -138,7 +145,7 @@ impl Socket for QuinnEnd {
 
     fn readable(&self) -> u64 {
         let arrived = self.work.as_ref().map_or(0, |work| work.packets.arrived_in_order());
-        arrived.saturating_sub(self.reader.total())
+        self.inbox.readable() + arrived.saturating_sub(self.reader.total())
     }
 
     fn close(&mut self, now: Instant) {
