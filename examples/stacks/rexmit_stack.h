@@ -132,6 +132,9 @@ static inline void rexmit_state(const char *name, const uint64_t (*pairs)[2], si
 /* New lines of NSS's key log. */
 static inline void rexmit_secrets(const char *lines) { rexmit_text(8, lines); }
 
+/* Records of the connection's qlog (RFC 7464), each whole, where the settings of HELLO ask for them ("qlog": true). */
+static inline void rexmit_qlog(const uint8_t *records, size_t len) { rexmit_item(10, len), rexmit_put(records, len); }
+
 static inline const uint8_t *rexmit_address_from(const uint8_t *from, int family, struct rexmit_address *to) {
     int size = family == 4 ? 4 : 16;
     to->family = family, memcpy(to->ip, from, size), to->port = rexmit_get(from + size, 2);

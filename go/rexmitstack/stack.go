@@ -86,6 +86,8 @@ type Run struct {
 	Protocol string          `json:"protocol"`
 	Profile  map[string]any  `json:"profile"`
 	Settings json.RawMessage `json:"settings"`
+	// Qlog says that rexmit takes logs of connections.
+	Qlog bool `json:"qlog"`
 }
 
 // Opening is what an end is made from.
@@ -193,6 +195,9 @@ func (l *Line) SetState(name string, values ...uint64) {
 
 // AddSecrets adds lines of NSS's key log.
 func (l *Line) AddSecrets(lines string) { l.item(8, []byte(lines)) }
+
+// AddQlog adds records of the connection's qlog, each whole, where Run.Qlog asks for them.
+func (l *Line) AddQlog(records []byte) { l.item(10, records) }
 
 // Stack is a program's stack.
 type Stack struct {

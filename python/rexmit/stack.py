@@ -75,6 +75,11 @@ class Run:
         """The longest IP packet."""
         return int(self.settings["mtu"])
 
+    @property
+    def qlog(self) -> bool:
+        """Whether rexmit takes logs of connections: `End.add_qlog`."""
+        return bool(self.settings.get("qlog"))
+
 
 @dataclass(frozen=True)
 class Write:
@@ -209,6 +214,10 @@ class End:
     def add_secrets(self, lines: str) -> None:
         """Lines of NSS's key log, by which a capture can be decrypted."""
         self._items.append(_item(8, lines.encode()))
+
+    def add_qlog(self, records: bytes) -> None:
+        """Records of the connection's qlog (RFC 7464), each whole, where `Run.qlog` asks for them."""
+        self._items.append(_item(10, records))
 
     def _answer(self, *items: bytes) -> list[bytes]:
         said, self._items = [*self._items, *items], []

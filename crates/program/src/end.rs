@@ -50,6 +50,7 @@ pub(crate) struct ProgramEnd {
     refused: (Instant, u32),
     state: State,
     secrets: String,
+    qlog: Vec<u8>,
     writer: StreamWriter,
     /// How much is offered at once.
     piece: u64,
@@ -110,6 +111,7 @@ impl ProgramEnd {
             refused: (Instant::ZERO, 0),
             state: State::default(),
             secrets: String::new(),
+            qlog: Vec::new(),
             writer: StreamWriter::new(settings.role, settings.places.clone()),
             piece: PIECE,
             buffer: Vec::new(),
@@ -163,6 +165,7 @@ impl ProgramEnd {
         }
         self.readable = answer.readable.unwrap_or(self.readable);
         self.secrets.push_str(&answer.secrets);
+        self.qlog.append(&mut answer.qlog);
         if let Some(timer) = answer.timer {
             self.timer = timer;
             self.next = match timer {
@@ -499,6 +502,10 @@ impl StackEnd for ProgramEnd {
 
     fn take_secrets(&mut self) -> Option<String> {
         (!self.secrets.is_empty()).then(|| std::mem::take(&mut self.secrets))
+    }
+
+    fn take_qlog(&mut self) -> Option<Vec<u8>> {
+        (!self.qlog.is_empty()).then(|| std::mem::take(&mut self.qlog))
     }
 
     fn is_of_messages(&self) -> bool {

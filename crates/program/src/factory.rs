@@ -95,6 +95,7 @@ impl Planned {
             "peer": host.peer,
             "profile": changed,
             "settings": settings,
+            "qlog": host.qlog,
         });
         let begin = Begin {
             name: host.name.into(),

@@ -158,6 +158,8 @@ pub struct Answer {
     pub state: Option<State>,
     /// Lines of a key log.
     pub secrets: String,
+    /// Records of a log of the connection (qlog).
+    pub qlog: Vec<u8>,
     /// Of HELLO: the version that the program speaks.
     pub version: Option<u16>,
     /// Of HELLO: its name.
@@ -345,6 +347,7 @@ impl Answer {
             }
             7 => self.state = Some(value.state().ok_or_else(wrong)?),
             8 => self.secrets.push_str(value.text().ok_or_else(wrong)?),
+            10 => self.qlog.extend(value.rest()),
             9 => self.limit = Some(value.u32().ok_or_else(wrong)?),
             16 => self.version = Some(value.u16().ok_or_else(wrong)?),
             17 => self.name = Some(value.text().ok_or_else(wrong)?.into()),

@@ -177,6 +177,7 @@ pub fn run_one<'py>(
 #[serde(default)]
 struct SingleRun {
     capture_snap_len: Option<u32>,
+    qlog: bool,
     comment: Option<String>,
     state: Option<Sampling>,
     verdicts: bool,
@@ -203,6 +204,7 @@ impl SingleRun {
         Ok(RunOptions {
             capture_files,
             capture_snap_len: self.capture_snap_len,
+            qlog: self.qlog,
             comment: self.comment,
             state: self.state,
             verdicts: self.verdicts,

@@ -128,6 +128,7 @@ impl Resolved {
             address: self.address(host),
             peer: self.only_peer(host),
             alternate_address: self.scenario.alternate.as_ref().map(|_| self.alternate_address(host)),
+            qlog: false,
         }
     }
 

@@ -23,6 +23,7 @@ mod observer;
 mod options;
 mod outcome;
 mod parcel;
+mod qlog;
 mod recorder;
 mod run;
 mod sequence;

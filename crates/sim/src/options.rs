@@ -18,6 +18,9 @@ pub struct RunOptions {
     pub capture_files: ByHost<Option<PathBuf>>,
     /// Most bytes of a packet that the captures keep. Absent: all.
     pub capture_snap_len: Option<u32>,
+    /// Beside each file of a capture, the logs of its host's QUIC ends as their code writes them (qlog): `run-1-server-0.sqlog`
+    /// of connection 0 beside `run-1-server.pcapng`.
+    pub qlog: bool,
     /// Comment of the captures.
     pub comment: Option<String>,
     /// State over time, and when it is noted.
@@ -43,6 +46,11 @@ impl RunOptions {
     /// Where the capture at a host goes, if it goes to a file.
     pub fn capture_at(&self, host: HostId) -> Option<&Path> {
         self.capture_files.get(host)?.as_deref()
+    }
+
+    /// Where the logs of a host's ends go, but for the number of the connection and the suffix.
+    pub(crate) fn qlog_at(&self, host: HostId) -> Option<PathBuf> {
+        self.capture_at(host).filter(|_| self.qlog && !self.captures).map(|path| path.with_extension(""))
     }
 
     /// Gives the connections of a host this congestion control: [`rexmit_tcp::congestion::Congestion::own`], or

@@ -11,6 +11,7 @@ use rexmit_wire::Packet;
 
 use crate::capture_file::CaptureFile;
 use crate::options::RunOptions;
+use crate::qlog::Qlogs;
 use crate::stack::Stack;
 use crate::tape::{Capture, Tape};
 use crate::truth::{Place, Seen, TransmissionRow, Truth};
@@ -22,6 +23,7 @@ pub(crate) struct Recorder {
     captures: ByHost<Option<Tape>>,
     states: Option<StateLog>,
     truth: Option<Truth>,
+    logs: Qlogs,
     failure: Option<io::Error>,
 }
 
@@ -70,6 +72,7 @@ impl Recorder {
             captures: network.try_by_host(tape)?,
             states: options.state.map(StateLog::new),
             truth: options.transmissions.then(Truth::default),
+            logs: Qlogs::new(network.by_host(|host| options.qlog_at(host))),
             failure: None,
         }))
     }
@@ -92,6 +95,12 @@ impl Recorder {
             let written = self.captures[host].as_mut().map(|tape| tape.secrets(lines));
             self.note(written);
         }
+    }
+
+    /// What the code of an end has logged at `now`.
+    pub fn qlog(&mut self, end: EndId, now: Instant, records: &[u8]) {
+        let written = self.logs.write(end, now, records);
+        self.note(Some(written));
     }
 
     /// A link's verdict on an earlier packet of `host`, undecided until now.
@@ -134,6 +143,7 @@ impl Recorder {
         }
         let bytes = |tape: Option<Tape>| tape.map_or_else(|| Ok(Vec::new()), Tape::finish);
         let captures = self.captures.into_values().map(bytes).collect::<io::Result<_>>()?;
+        self.logs.finish()?;
         let states = self.states.map(StateLog::into_rows).unwrap_or_default();
         let transmissions = self.truth.map(Truth::finish).unwrap_or_default();
         Ok(Recorded { states, transmissions, captures })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rexmit_network::{ByHost, ConnectionId, HostId, Network};
 use rexmit_scenario::{ConnectionPlan, Resolved, SpecError, Streams};
 use rexmit_stack::quic::StreamPlaces;
-use rexmit_stack::{EndSettings, Role, RunSettings, SettingError};
+use rexmit_stack::{EndSettings, HostSettings, Role, RunSettings, SettingError};
 use rexmit_stacks::AnyRun;
 use rexmit_units::Duration;
 
@@ -35,15 +35,20 @@ struct Seat {
 
 impl Stacks {
     /// Starts what the hosts have, in the order of the names: who waits for a library has none that comes later, so that two
-    /// runs never wait for each other.
-    pub fn start(resolved: &Resolved, streams: &Streams) -> Result<Self, SpecError> {
+    /// runs never wait for each other. `logs` says of which hosts the connections are logged.
+    pub fn start(
+        resolved: &Resolved,
+        streams: &Streams,
+        logs: impl Fn(HostId) -> bool,
+    ) -> Result<Self, SpecError> {
         let name = |host: &HostId| resolved.codes[*host].about().name;
         let network = Arc::clone(&resolved.network);
         let mut hosts: Vec<HostId> = network.hosts().collect();
         hosts.sort_by_key(name);
         let seats = network.by_host(|_| Seat::default());
         let mut stacks = Self { runs: Vec::with_capacity(1), seats, network, mixed: false, made: None };
-        let settings: Vec<_> = hosts.iter().map(|host| resolved.host_settings(*host)).collect();
+        let settings_of = |host: &HostId| HostSettings { qlog: logs(*host), ..resolved.host_settings(*host) };
+        let settings: Vec<_> = hosts.iter().map(settings_of).collect();
         let mut rest = &settings[..];
         for together in hosts.chunk_by(|one, two| name(one) == name(two)) {
             let (own, others) = rest.split_at(together.len());

@@ -123,7 +123,8 @@ impl World {
         options: &RunOptions,
     ) -> Result<(), SpecError> {
         let phases = resolved.phases(streams);
-        let stacks = self.stacks.insert(Stacks::start(resolved, streams)?);
+        let stacks =
+            self.stacks.insert(Stacks::start(resolved, streams, |host| options.qlog_at(host).is_some())?);
         stacks.set_caches(&options.caches);
         let of_kernels = self.has_many && resolved.runs_linux();
         for plan in resolved.connections(streams)? {
@@ -311,6 +312,9 @@ impl World {
             recorder.state(self.ends.id(at), now, written, &end.connection);
             if let Some(lines) = self.ends[at].connection.take_secrets() {
                 recorder.secrets([at, at.peer()].map(|end| self.ends.host(end)), &lines);
+            }
+            if let Some(records) = self.ends[at].connection.take_qlog() {
+                recorder.qlog(self.ends.id(at), now, &records);
             }
         }
         self.transmit(at);

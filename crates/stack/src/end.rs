@@ -28,6 +28,12 @@ pub trait StackEnd: Endpoint + Socket + Debug {
         None
     }
 
+    /// What its code has logged of the connection since the last call: records of qlog as a JSON text sequence (RFC 7464), each
+    /// whole. Only where [`crate::HostSettings::qlog`] asks for it, and the code writes such logs.
+    fn take_qlog(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Lends the end a queue for what it sends, so that thousands of ends share one; called again when it has been polled,
     /// to take the queue back with the packets in it.
     ///

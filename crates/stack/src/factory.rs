@@ -189,6 +189,8 @@ pub struct HostSettings<'a> {
     pub peer: Option<IpAddr>,
     /// Its address on the scenario's second path, where there is one.
     pub alternate_address: Option<IpAddr>,
+    /// Its code is to log its connections, if it writes qlog: [`StackEnd::take_qlog`].
+    pub qlog: bool,
 }
 
 /// A host's table in a scenario, for stacks that are a real kernel.

@@ -113,6 +113,15 @@ impl AnyEnd {
         }
     }
 
+    /// What its code has logged.
+    #[inline]
+    pub fn take_qlog(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Tcp(_) | Self::Sctp(_) => None,
+            Self::Other(end) => end.take_qlog(),
+        }
+    }
+
     /// It keeps messages apart.
     #[inline]
     pub fn is_of_messages(&self) -> bool {

@@ -99,7 +99,8 @@ class Backend(Protocol):
     def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again, writes a capture at each host whose name has a file, and returns its row.
 
-        `snap_len` is the most bytes of a packet that are kept, all where it is None.
+        `snap_len` is the most bytes of a packet that are kept, all where it is None. A QUIC that logs its
+        connections does so in files beside the captures.
         """
 
     def tables(self, run: int, kinds: Sequence[str]) -> dict[str, pa.Table]:
@@ -263,7 +264,7 @@ class ModelBackend:
     def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again with its captures."""
         wanted: dict[str, Any] = {f"capture_{name}": str(path) for name, path in files.items()}
-        row = self._again(run, wanted | {"capture_snap_len": snap_len})["row"]
+        row = self._again(run, wanted | {"capture_snap_len": snap_len, "qlog": True})["row"]
         assert isinstance(row, dict)
         return row
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ def capture_path(out: Path, run: int, host: str) -> Path:
     return out / "captures" / f"run-{run:08d}-{host}.pcapng"
 
 
+def qlogs_beside(capture: Path) -> list[Path]:
+    """The logs of QUIC stacks that a run has written beside a capture, one for each connection."""
+    return sorted(capture.parent.glob(f"{escape(capture.stem)}-*.sqlog"))
+
+
 def capture_runs(
     pool: Executor, backend: Backend, hosts: HostNames, out: Path, runs: Mapping[int, int]
 ) -> Iterator[int]:
@@ -84,7 +90,10 @@ def capture_runs(
                     f"run {run} took {runs[run]} ns and now {row['time_ns']} ns; please report this"
                 )
             for host, source in made.items():
-                move_in(source, capture_path(out, run, host), out, asked)
+                kept = capture_path(out, run, host)
+                move_in(source, kept, out, asked)
+                for log in qlogs_beside(source):
+                    move_in(log, kept.with_name(log.name), out, asked)
             return run
 
         yield from pool.map(capture, todo)

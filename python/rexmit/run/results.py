@@ -15,7 +15,7 @@ from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.files import move_in, store_error
 from rexmit.places import temporary_folder
 from rexmit.run.backends import as_recorded, open_backend
-from rexmit.run.capture import HOSTS, hosts_of
+from rexmit.run.capture import HOSTS, hosts_of, qlogs_beside
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.details import (
     INTERVALS,
@@ -274,7 +274,8 @@ class Results:
         """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
 
         `at` has those of hosts of a network, by their names. `snap_len` is the most bytes of a packet that
-        are kept, all where it is None; 128 hold every header.
+        are kept, all where it is None; 128 hold every header. Where a host's code logs its connections (qlog),
+        `a-0.sqlog` of connection 0 and so on stand beside `a.pcapng`.
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
@@ -293,6 +294,8 @@ class Results:
                 raise store_error(folder, error, resumable=False) from None
             for host, path in paths.items():
                 move_in(made[host], path)
+                for log in qlogs_beside(made[host]):
+                    move_in(log, path.with_name(path.stem + log.name.removeprefix(host)))
         numbers = {"run": run, "replication": run % self.study["replications"]}
         return {name: numbers.get(name, value) for name, value in row.items()}
 

@@ -47,6 +47,10 @@ FILES = {
         "with `--capture`",
         "packets at a host of a run: server or client, or one of a network",
     ),
+    "captures/run-NUMBER-HOST-CONNECTION.sqlog": (
+        "with `--capture`, of a QUIC that logs",
+        "what the code of a host has logged of a connection (qlog), a JSON text sequence",
+    ),
     "tables/run-NUMBER-state.parquet": ("with `--state`", "state of the hosts over time, of a run"),
     "tables/run-NUMBER-verdicts.parquet": ("with `--verdicts`", "what the path did to each packet of a run"),
     "tables/run-NUMBER-transmissions.parquet": (

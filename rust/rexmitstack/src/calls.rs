@@ -122,7 +122,8 @@ fn run_of(body: &[u8]) -> Result<Run> {
     let seed: [u8; 32] = fixed[2..].try_into().map_err(|_| cut())?;
     let settings: Value = serde_json::from_slice(settings)?;
     let mtu = settings["mtu"].as_u64().unwrap_or(1_500) as usize;
-    Ok(Run { seed, random: Random::new(&seed), settings, mtu })
+    let qlog = settings["qlog"].as_bool().unwrap_or(false);
+    Ok(Run { seed, random: Random::new(&seed), settings, mtu, qlog })
 }
 
 fn invalid(text: &str) -> Error {

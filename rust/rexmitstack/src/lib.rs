@@ -77,6 +77,8 @@ pub struct Run {
     pub settings: Value,
     /// The longest IP packet.
     pub mtu: usize,
+    /// rexmit takes logs of connections (qlog): [`Line::add_qlog`].
+    pub qlog: bool,
 }
 
 /// What an end is made from.

@@ -140,11 +140,6 @@ impl Line {
         self.item(9, &[&most.to_le_bytes()]);
     }
 
-    /// The datagram that is written is too long: so many bytes would fit now.
-    pub fn set_limit(&mut self, most: u32) {
-        self.item(9, &[&most.to_le_bytes()]);
-    }
-
     /// Asks for a call of [`End::timer`](crate::End::timer) at a time of the run.
     pub fn set_timer(&mut self, at: u64) {
         (self.due, self.ticks) = (at, false);
@@ -177,5 +172,10 @@ impl Line {
     /// Adds lines of NSS's key log, by which captures are decrypted.
     pub fn add_secrets(&mut self, lines: &str) {
         self.item(8, &[lines.as_bytes()]);
+    }
+
+    /// Adds records of the connection's qlog, each whole, where [`Run::qlog`](crate::Run::qlog) asks for them.
+    pub fn add_qlog(&mut self, records: &[u8]) {
+        self.item(10, &[records]);
     }
 }

@@ -37,6 +37,7 @@ fn transfer(total: u64) -> Result<(u64, f64), SettingError> {
         address: [10, 0, 0, 1].into(),
         peer: None,
         alternate_address: None,
+        qlog: false,
     };
     let none = |_: &str| unreachable!("lwIP draws no random numbers");
     let mut run =

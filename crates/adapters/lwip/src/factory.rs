@@ -155,6 +155,7 @@ mod tests {
             address: [10, 0, 2, 1].into(),
             peer: Some([10, 0, 1, 1].into()),
             alternate_address: None,
+            qlog: false,
         }
     }
 

@@ -377,4 +377,9 @@ impl StackEnd for Ngtcp2End {
     fn take_secrets(&mut self) -> Option<String> {
         self.work.as_mut()?.take_secrets()
     }
+
+    fn take_qlog(&mut self) -> Option<Vec<u8>> {
+        let log = &mut self.talk.as_mut()?.log;
+        (!log.is_empty()).then(|| std::mem::take(log))
+    }
 }

@@ -100,6 +100,8 @@ pub(crate) mod running {
     pub(crate) struct Host {
         settings: Ngtcp2Config,
         mtu: u32,
+        /// Its connections are logged.
+        pub qlog: bool,
         client: Arc<rustls::ClientConfig>,
         server: Arc<rustls::ServerConfig>,
         /// Seeds of its ends, one after the other.
@@ -109,7 +111,8 @@ pub(crate) mod running {
     impl Run {
         pub fn start(run: &RunSettings<'_>) -> Result<Self, SettingError> {
             let host = |host: &HostSettings<'_>| {
-                Host::new(settings_of(host)?.0, host.mtu, (run.streams)(&host.key("ngtcp2")))
+                let made = Host::new(settings_of(host)?.0, host.mtu, (run.streams)(&host.key("ngtcp2")))?;
+                Ok(Host { qlog: host.qlog, ..made })
             };
             Ok(Self { hosts: run.hosts.iter().map(host).collect::<Result<_, _>>()? })
         }
@@ -126,7 +129,7 @@ pub(crate) mod running {
             let failed = |error| SettingError::new("", format!("ngtcp2's TLS: {error}"));
             let client = Arc::new(rexmit_tls::client_config(settings.zero_rtt).map_err(failed)?);
             let server = Arc::new(rexmit_tls::server_config().map_err(failed)?);
-            Ok(Self { settings, mtu, client, server, streams })
+            Ok(Self { settings, mtu, qlog: false, client, server, streams })
         }
 
         pub fn end(&mut self, end: &EndSettings) -> Ngtcp2End {
@@ -136,7 +139,7 @@ pub(crate) mod running {
                 Role::Active => Party::Client(self.client.clone()),
                 Role::Passive => Party::Server(self.server.clone()),
             };
-            let library = library(settings, self.mtu, end);
+            let library = Settings { qlog: self.qlog.into(), ..library(settings, self.mtu, end) };
             let made = Made { library, party, send_window: settings.send_window.0 };
             Ngtcp2End::new(made, seeded(self.streams.next_u64()), end)
         }
@@ -169,6 +172,7 @@ pub(crate) mod running {
             payload: (mtu - headers).min(u32::from(u16::MAX) - headers).into(),
             mtu_discovery: settings.mtu_discovery.into(),
             datagrams: end.datagrams.into(),
+            qlog: 0,
         }
     }
 }

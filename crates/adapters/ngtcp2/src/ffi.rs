@@ -54,6 +54,7 @@ pub(crate) struct Settings {
     pub payload: u64,
     pub mtu_discovery: c_int,
     pub datagrams: c_int,
+    pub qlog: c_int,
 }
 
 #[repr(C)]

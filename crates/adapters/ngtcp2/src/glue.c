@@ -34,6 +34,7 @@ struct settings {
   uint64_t payload;
   int mtu_discovery;
   int datagrams;
+  int qlog;
 };
 
 struct place {
@@ -64,6 +65,7 @@ void rexmit_ngtcp2_acknowledged(int64_t stream, uint64_t len);
 void rexmit_ngtcp2_closed(int64_t stream);
 void rexmit_ngtcp2_has_room(int64_t stream);
 void rexmit_ngtcp2_datagram(const uint8_t *data, size_t len);
+void rexmit_ngtcp2_logged(const uint8_t *data, size_t len);
 
 /* --- Where the library gives up ---
  *
@@ -285,6 +287,11 @@ static int recv_datagram(ngtcp2_conn *conn, uint32_t flags, const uint8_t *bytes
   return 0;
 }
 
+static void log_records(void *data, uint32_t flags, const void *bytes, size_t len) {
+  (void)data, (void)flags;
+  rexmit_ngtcp2_logged(bytes, len);
+}
+
 static const ngtcp2_callbacks CALLBACKS = {
     .client_initial = client_initial,
     .recv_client_initial = recv_client_initial,
@@ -392,6 +399,10 @@ ngtcp2_conn *rexmit_ngtcp2_new(const struct settings *own, const struct place *l
     rexmit_ngtcp2_random(dcid.data, dcid.datalen);
   }
   rexmit_ngtcp2_random(scid.data, scid.datalen);
+  if (own->qlog) {
+    settings.qlog.write = log_records;
+    settings.qlog.odcid = own->server ? params.original_dcid : dcid;
+  }
 
   if (new_connection(&conn, own, &dcid, &scid, &path, &settings, &params) != 0) {
     return NULL;

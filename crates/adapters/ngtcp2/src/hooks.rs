@@ -41,6 +41,8 @@ pub(crate) struct Talk {
     pub sending: Sending,
     pub arriving: Arriving,
     pub datagrams: Datagrams,
+    /// What the library has logged.
+    pub log: Vec<u8>,
     pub news: Vec<News>,
     /// An assertion of the library's has failed.
     pub gave_up: bool,
@@ -53,6 +55,7 @@ impl Talk {
             sending: Sending::default(),
             arriving: Arriving::default(),
             datagrams: Datagrams::default(),
+            log: Vec::new(),
             news: Vec::new(),
             gave_up: false,
         }
@@ -312,6 +315,15 @@ unsafe extern "C" fn rexmit_ngtcp2_datagram(data: *const u8, len: usize) {
     let data = unsafe { bytes(data, len) };
     with(|talk| talk.datagrams.inbox.arrived(data.to_vec()));
     tell(News::Readable);
+}
+
+/// # Safety
+/// `glue.c` calls it, with `len` bytes at `data`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rexmit_ngtcp2_logged(data: *const u8, len: usize) {
+    // SAFETY: as for this function.
+    let data = unsafe { bytes(data, len) };
+    with(|talk| talk.log.extend_from_slice(data));
 }
 
 /// The library's bytes; of none it does not say where they are.

@@ -45,7 +45,12 @@ func newEnd(h *host, opening rs.Opening, line *rs.Line) *end {
 
 func (e *end) config() *quic.Config {
 	config := e.host.config(e.opening)
-	config.Tracer = func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace { return e.log }
+	config.Tracer = func(_ context.Context, client bool, id quic.ConnectionID) qlogwriter.Trace {
+		if e.host.run.Qlog {
+			e.log.keep(client, id)
+		}
+		return e.log
+	}
 	return config
 }
 
@@ -153,6 +158,9 @@ func (e *end) leave() {
 // Settled implements bubble.End.
 func (e *end) Settled() bool {
 	e.log.probes = false
+	if kept := e.log.memory.take(); len(kept) > 0 {
+		e.AddQlog(kept)
+	}
 	if e.connection != nil && !e.connected {
 		e.connected = true
 		e.Tell(rs.Connected)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"sync"
+
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/qlog"
 	"github.com/quic-go/quic-go/qlogwriter"
 	rs "github.com/rexmit/rexmit/go/rexmitstack"
@@ -18,6 +21,9 @@ type log struct {
 	// datagrams are the DATAGRAM frames that have left, or that quic-go has dropped; datagramBytes is their size.
 	datagrams, datagramBytes int
 	metrics                  qlog.MetricsUpdated
+	// file is quic-go's own log of the connection, where it is kept, and memory where that is written.
+	file   *qlogwriter.FileSeq
+	memory memory
 }
 
 // note is what a packet carries.
@@ -27,8 +33,61 @@ type note struct {
 	datagram                          bool
 }
 
+// keep lets quic-go write its own log too.
+func (l *log) keep(client bool, id quic.ConnectionID) {
+	if l.file == nil {
+		l.file = qlogwriter.NewConnectionFileSeq(&l.memory, client, id)
+		go l.file.Run()
+	}
+}
+
 // AddProducer implements qlogwriter.Trace.
-func (l *log) AddProducer() qlogwriter.Recorder { return l }
+func (l *log) AddProducer() qlogwriter.Recorder {
+	if l.file == nil {
+		return l
+	}
+	return both{l, l.file.AddProducer()}
+}
+
+// both hears events for the log and for quic-go's own.
+type both struct {
+	*log
+	own qlogwriter.Recorder
+}
+
+// RecordEvent implements qlogwriter.Recorder.
+func (b both) RecordEvent(event qlogwriter.Event) {
+	b.log.RecordEvent(event)
+	b.own.RecordEvent(event)
+}
+
+// Close implements qlogwriter.Recorder.
+func (b both) Close() error { return b.own.Close() }
+
+// memory is a file of which what was written is taken.
+type memory struct {
+	lock  sync.Mutex
+	bytes []byte
+}
+
+// Write implements io.Writer.
+func (m *memory) Write(bytes []byte) (int, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.bytes = append(m.bytes, bytes...)
+	return len(bytes), nil
+}
+
+// Close implements io.Closer.
+func (m *memory) Close() error { return nil }
+
+func (m *memory) take() []byte {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	bytes := m.bytes
+	m.bytes = nil
+	return bytes
+}
 
 // SupportsSchemas implements qlogwriter.Trace.
 func (l *log) SupportsSchemas(string) bool { return true }

@@ -28,7 +28,8 @@ pub struct QuicheEnd {
     opening: Opening,
     connection: Option<Connection>,
     sealed: Sealed,
-    secrets: Secrets,
+    secrets: Memory,
+    log: Memory,
     /// A datagram that is made and waits until quiche wants it to leave.
     held: Option<Held>,
     buffer: Vec<u8>,
@@ -95,11 +96,17 @@ struct State {
     queue: u64,
 }
 
-/// Lines of secrets as quiche writes them.
+/// Lines of secrets, and a log, as quiche writes them.
 #[derive(Clone, Default)]
-struct Secrets(Arc<Mutex<Vec<u8>>>);
+struct Memory(Arc<Mutex<Vec<u8>>>);
 
-impl io::Write for Secrets {
+impl Memory {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl io::Write for Memory {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -126,7 +133,8 @@ impl QuicheEnd {
             opening,
             connection: None,
             sealed: Sealed::default(),
-            secrets: Secrets::default(),
+            secrets: Memory::default(),
+            log: Memory::default(),
             held: None,
             buffer,
             probes: false,
@@ -137,15 +145,22 @@ impl QuicheEnd {
         }
     }
 
-    fn take(&mut self, made: quiche::Result<Connection>) {
+    fn take(&mut self, now: u64, made: quiche::Result<Connection>) {
         if let Ok(mut connection) = made {
             connection.set_keylog(Box::new(self.secrets.clone()));
+            if self.host.borrow().qlog {
+                let title = if self.opening.active { "client" } else { "server" };
+                // Its times count from now, which is the begin of the run.
+                led::set_now(0);
+                connection.set_qlog(Box::new(self.log.clone()), title.into(), "quiche in rexmit".into());
+                led::set_now(now);
+            }
             self.connection = Some(connection);
         }
     }
 
     /// Takes the peer's connection, where this is its first packet.
-    fn accept(&mut self, datagram: &mut [u8]) {
+    fn accept(&mut self, now: u64, datagram: &mut [u8]) {
         let Ok(header) = Header::from_slice(datagram, quiche::MAX_CONN_ID_LEN) else { return };
         if header.ty != Type::Initial || !quiche::version_is_supported(header.version) {
             return;
@@ -156,7 +171,7 @@ impl QuicheEnd {
         let made =
             quiche::accept(&ConnectionId::from_ref(&scid), None, local, remote, host.config(&self.opening));
         drop(host);
-        self.take(made);
+        self.take(now, made);
     }
 
     /// Does what must be done behind each call.
@@ -179,9 +194,12 @@ impl QuicheEnd {
             self.tell_timer(now, line);
         }
         self.probes = false;
-        let secrets = std::mem::take(&mut *self.secrets.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let (secrets, log) = (self.secrets.take(), self.log.take());
         if !secrets.is_empty() {
             line.add_secrets(&String::from_utf8_lossy(&secrets));
+        }
+        if !log.is_empty() {
+            line.add_qlog(&log);
         }
     }
 
@@ -314,7 +332,9 @@ impl QuicheEnd {
                 line.tell(Event::Readable);
             }
         }
-        if self.own.short && self.told.connected && self.own.has_room()
+        if self.own.short
+            && self.told.connected
+            && self.own.has_room()
             && !connection.is_dgram_send_queue_full()
         {
             self.own.short = false;
@@ -430,7 +450,7 @@ impl End for QuicheEnd {
         let config = host.config(&self.opening);
         let made = quiche::connect(Some(SERVER), &ConnectionId::from_ref(&scid), local, remote, config);
         drop(host);
-        self.take(made);
+        self.take(now, made);
         if let (Some(connection), Some(session)) = (&mut self.connection, session) {
             // One that does not fit any more is passed over.
             let _ = connection.set_session(&session);
@@ -443,7 +463,7 @@ impl End for QuicheEnd {
         let Some(datagram) = unwrap_udp(packet) else { return };
         let mut datagram = datagram.to_vec();
         if self.connection.is_none() && !self.opening.active {
-            self.accept(&mut datagram);
+            self.accept(now, &mut datagram);
         }
         let Some(connection) = &mut self.connection else { return };
         let info = RecvInfo { from: self.opening.remote, to: self.opening.local };

@@ -54,6 +54,8 @@ pub struct Host {
     /// The instant at which the run begins.
     pub begin: Instant,
     mtu: usize,
+    /// Connections are logged.
+    pub qlog: bool,
     /// One configuration for all: servers know the tickets of one another.
     config: Config,
     limits: (usize, u64, bool),
@@ -80,6 +82,7 @@ impl Stack for Shared {
             random: run.random,
             begin: Instant::now(),
             mtu: run.mtu,
+            qlog: run.qlog,
             config,
             limits: (0, 0, false),
             sessions: HashMap::new(),
