@@ -4,6 +4,8 @@
  * time in nanoseconds. While it is called, a stack says what it does by rexmit_send(), rexmit_tell(), rexmit_timer(),
  * rexmit_readable() and rexmit_state(). It must read no clock and draw random numbers from the seed of the run alone.
  *
+ * A stack that knows datagrams of QUIC defines REXMIT_KNOWS_DATAGRAMS before it includes this.
+ *
  * docs/reference/stack-protocol.md describes the bytes. POSIX, C99, little-endian or big-endian. Licence: MIT.
  */
 #ifndef REXMIT_STACK_H
@@ -60,7 +62,6 @@ struct rexmit_stack {
     void (*read)(uint64_t now, uint32_t end, uint32_t most); /* answers by rexmit_data() */
     void (*close)(uint64_t now, uint32_t end);
     void (*abort)(uint64_t now, uint32_t end);
-    int datagrams; /* it knows datagrams of QUIC */
 };
 
 static struct { uint8_t *bytes; size_t len, room; } rexmit_out;
@@ -148,7 +149,9 @@ static inline int rexmit_called(const struct rexmit_stack *stack, int kind, cons
         rexmit_item(16, 2), rexmit_number(REXMIT_VERSION, 2);
         rexmit_text(17, stack->name), rexmit_text(18, stack->build), rexmit_text(19, stack->protocols);
         if (stack->forgets) rexmit_item(20, 0);
-        if (stack->datagrams) rexmit_item(128, 0);
+#ifdef REXMIT_KNOWS_DATAGRAMS
+        rexmit_item(128, 0);
+#endif
         return 1;
     }
     if (kind == 10) return 1;

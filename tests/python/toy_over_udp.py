@@ -1,8 +1,8 @@
 """A transport over UDP for tests, with streams: one datagram in flight, and a timer of a second.
 
 A datagram is its number, that which it expects, the stream, whether it ends the stream (1) and all that the
-sender has (2), and data. Where the application writes datagrams of QUIC, each leaves at once in a packet without
-a number.
+sender has (2), and data. Where the application writes datagrams of QUIC, each leaves at once in a packet
+without a number.
 """
 
 import socket

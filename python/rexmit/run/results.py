@@ -274,8 +274,8 @@ class Results:
         """Runs one run again, exactly as it was, and writes its captures (pcapng) to these files.
 
         `at` has those of hosts of a network, by their names. `snap_len` is the most bytes of a packet that
-        are kept, all where it is None; 128 hold every header. Where a host's code logs its connections (qlog),
-        `a-0.sqlog` of connection 0 and so on stand beside `a.pcapng`.
+        are kept, all where it is None; 128 hold every header. Where a host's code logs its connections
+        (qlog), `a-0.sqlog` of connection 0 and so on stand beside `a.pcapng`.
         Returns the row of the run.
         """
         spec, own = self._as_run(run)
