@@ -355,7 +355,7 @@ impl Answer {
             19 => self.protocols = Some(value.text().ok_or_else(wrong)?.into()),
             20 => self.forgets = true,
             DATAGRAMS => self.datagrams = true,
-            OPTIONAL.. => return Ok(()),
+            _ if kind >= OPTIONAL => return Ok(()),
             _ => return Err(format!("with an item of the unknown type {kind}")),
         }
         // A value that is longer than it should be is another one.

@@ -61,6 +61,7 @@ impl<E: StackEnd> Pair<E> {
     }
 
     /// The same, in messages that take so many streams in turn.
+    #[allow(dead_code, reason = "not every stack has them")]
     pub fn with_streams(
         make: impl Fn(u64, &EndSettings) -> E,
         bytes: u64,
