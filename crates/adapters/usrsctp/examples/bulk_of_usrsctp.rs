@@ -1,4 +1,4 @@
-//! Packets a second through two ends that are connected directly: `cargo run --release -p rexmit-usrsctp --example bulk`.
+//! Packets a second through two ends that are connected directly: `cargo run --release -p rexmit-usrsctp --example bulk_of_usrsctp`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Packets a second through two ends that are connected directly: `cargo run --release -p rexmit-lwip --example bulk`.
+//! Packets a second through two ends that are connected directly: `cargo run --release -p rexmit-lwip --example bulk_of_lwip`.
 
 use std::collections::VecDeque;
 use std::time::Instant as WallClock;
