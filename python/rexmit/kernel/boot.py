@@ -60,6 +60,8 @@ def boot_command(
     """
     return [
         str(kernel.path),
+        # A name that is no device: without one, UML's first block device is looked for, of which there are none.
+        "root=host",
         "rootfstype=hostfs",
         "rw",
         *first,
