@@ -16,10 +16,10 @@ LEFT_OUT = {
     "LinuxSpec": {"version"},
     "PathSpec": {"emulator", "qdisc"},
     "HostSpec": {"access", "alternate_address", "at", "code", "count", "program", *third_parties()},
-    "TransferSpec": {"congestion", "flows", "name", "socket"},
+    "TransferSpec": {"congestion", "datagrams", "flows", "name", "socket"},
 }
 """Keys that no scenario has: the kernel to take, programs, a second path, other code, single sockets,
-networks, flows that arrive at random."""
+QUIC, networks, flows that arrive at random."""
 
 
 def drawn(family: str, count: int, seed: int = 5) -> list[dict[str, Any]]:

@@ -154,7 +154,7 @@ def test_what_is_not_there_ends_the_check_at_once() -> None:
     code, checks = checked("./there-is-none")
     assert code == 1
     assert list(checks) == ["starts"]
-    assert "HELLO" in checks["starts"]["text"]
+    assert "call HELLO at 0 s: it cannot be started: No such file" in checks["starts"]["text"]
 
 
 def test_a_transport_over_udp_is_checked_against_itself(tmp_path: Path) -> None:

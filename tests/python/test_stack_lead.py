@@ -361,6 +361,8 @@ def test_what_takes_no_library_is_refused_before_anything_runs(compiler: str, tm
 def test_a_program_that_has_given_up_the_library_is_told(program: Write) -> None:
     error = said(study(led(f"env -u LD_PRELOAD {program(CLOCKED)}")))[0]
     assert "HELLO at 0 s: its clock cannot be led: it has not loaded rexmit's library" in error
+    code, checks = checked("--lead", f"env -u LD_PRELOAD {program(CLOCKED)}")
+    assert (code, list(checks)) == (1, ["starts"])
 
 
 def test_lead_is_true_or_false() -> None:
