@@ -60,7 +60,7 @@ def boot_command(
     """
     return [
         str(kernel.path),
-        # A name that is no device: without one, UML's first block device is looked for, of which there are none.
+        # A name that is no device: without one, 6.1 looks for UML's first block device, and there is none.
         "root=host",
         "rootfstype=hostfs",
         "rw",
