@@ -12,7 +12,7 @@ from rexmit.errors import RexmitError, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.repeats import Repeats, repeats
 from rexmit.run.stack_line import Line, LineError
-from rexmit.run.stack_programs import told_by_programs
+from rexmit.run.stack_programs import FAILURE, asked_programs
 from rexmit.run.stacks import MODEL
 from rexmit.study import StudySpec
 from rexmit.study.spec import parse_spec
@@ -98,10 +98,10 @@ def _starts(asked: _Asked) -> tuple[Check, bool]:
             open_backend(MODEL, spec).check(lambda done, total: None)
         except (RexmitError, ValueError) as error:
             return Check("starts", "failed", one_line(error)), False
-    told = told_by_programs(spec)
-    name, version = (told[0]["name"], told[0]["version"]) if told else (None, None)
-    if name is None and "call HELLO" in (found := _run("starts", spec)).text:
-        return found, False  # in the words of a run, which does more than the line: it leads, say
+    told: dict[str, Any] = next(iter(asked_programs(spec)), {})
+    if FAILURE in told:
+        return Check("starts", "failed", told[FAILURE]), False
+    name, version = told.get("name"), told.get("version")
     try:
         with asked.line() as line:
             hello = line.hello()

@@ -12,6 +12,8 @@ from rexmit.study import StudySpec
 
 PROGRAM = "program"
 """The code of a host whose stack is a program."""
+FAILURE = "failure"
+"""Why a program does not say what it is."""
 KEY = "stack_programs"
 """What of a record is about them."""
 
@@ -23,6 +25,11 @@ def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
 
     Both are None of a program that does not say. One whose clock is led has `led`. Each is started for it.
     """
+    return [{key: told[key] for key in told if key != FAILURE} for told in asked_programs(spec)]
+
+
+def asked_programs(spec: StudySpec) -> list[dict[str, Any]]:
+    """The same; one that does not start has `failure`, which says why."""
     found: dict[str, dict[str, Any]] = {}
     for scenario in _scenarios(spec):
         try:
@@ -38,6 +45,7 @@ def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
                 "name": entry.get("name"),
                 "version": entry.get("version"),
                 **({"led": True} if entry["led"] else {}),
+                **({FAILURE: entry[FAILURE]} if FAILURE in entry else {}),
             }
             found[json.dumps([told["host"], command])] = told
     return list(found.values())

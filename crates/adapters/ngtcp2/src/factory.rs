@@ -101,7 +101,7 @@ pub(crate) mod running {
         settings: Ngtcp2Config,
         mtu: u32,
         /// Its connections are logged.
-        pub qlog: bool,
+        qlog: bool,
         client: Arc<rustls::ClientConfig>,
         server: Arc<rustls::ServerConfig>,
         /// Seeds of its ends, one after the other.
@@ -111,8 +111,8 @@ pub(crate) mod running {
     impl Run {
         pub fn start(run: &RunSettings<'_>) -> Result<Self, SettingError> {
             let host = |host: &HostSettings<'_>| {
-                let made = Host::new(settings_of(host)?.0, host.mtu, (run.streams)(&host.key("ngtcp2")))?;
-                Ok(Host { qlog: host.qlog, ..made })
+                let streams = (run.streams)(&host.key("ngtcp2"));
+                Host::new(settings_of(host)?.0, host.mtu, host.qlog, streams)
             };
             Ok(Self { hosts: run.hosts.iter().map(host).collect::<Result<_, _>>()? })
         }
@@ -125,11 +125,16 @@ pub(crate) mod running {
     }
 
     impl Host {
-        pub fn new(settings: Ngtcp2Config, mtu: u32, streams: RandomStream) -> Result<Self, SettingError> {
+        pub fn new(
+            settings: Ngtcp2Config,
+            mtu: u32,
+            qlog: bool,
+            streams: RandomStream,
+        ) -> Result<Self, SettingError> {
             let failed = |error| SettingError::new("", format!("ngtcp2's TLS: {error}"));
             let client = Arc::new(rexmit_tls::client_config(settings.zero_rtt).map_err(failed)?);
             let server = Arc::new(rexmit_tls::server_config().map_err(failed)?);
-            Ok(Self { settings, mtu, qlog: false, client, server, streams })
+            Ok(Self { settings, mtu, qlog, client, server, streams })
         }
 
         pub fn end(&mut self, end: &EndSettings) -> Ngtcp2End {
@@ -139,14 +144,14 @@ pub(crate) mod running {
                 Role::Active => Party::Client(self.client.clone()),
                 Role::Passive => Party::Server(self.server.clone()),
             };
-            let library = Settings { qlog: self.qlog.into(), ..library(settings, self.mtu, end) };
+            let library = library(settings, self.mtu, self.qlog, end);
             let made = Made { library, party, send_window: settings.send_window.0 };
             Ngtcp2End::new(made, seeded(self.streams.next_u64()), end)
         }
     }
 
     /// The library's own settings of an end.
-    fn library(settings: &Ngtcp2Config, mtu: u32, end: &EndSettings) -> Settings {
+    fn library(settings: &Ngtcp2Config, mtu: u32, qlog: bool, end: &EndSettings) -> Settings {
         let headers = if end.local.is_ipv6() { 48 } else { 28 };
         let most = |size: Option<Bytes>, least: Bytes| size.map_or(0, |size| size.0.max(least.0));
         Settings {
@@ -172,7 +177,7 @@ pub(crate) mod running {
             payload: (mtu - headers).min(u32::from(u16::MAX) - headers).into(),
             mtu_discovery: settings.mtu_discovery.into(),
             datagrams: end.datagrams.into(),
-            qlog: 0,
+            qlog: qlog.into(),
         }
     }
 }
