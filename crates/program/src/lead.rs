@@ -41,7 +41,7 @@ pub(crate) type Key = [u8; 16];
 pub struct Lead {
     page: File,
     library: String,
-    /// [`write`], which is reached by who may start programs alone.
+    /// [`write()`], which is reached by who may start programs alone.
     write: fn(&File, u64) -> io::Result<()>,
 }
 
