@@ -8,14 +8,11 @@
 package rexmitstack
 
 import (
-	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand"
 	"net/netip"
-	"os"
 )
 
 // Version is that of the protocol.
@@ -224,24 +221,21 @@ type server struct {
 
 // Serve answers rexmit until it is gone.
 func Serve(stack Stack) error {
-	file := os.NewFile(3, "rexmit")
-	in := bufio.NewReaderSize(file, 1<<16)
+	line := newFrames()
 	s := server{stack: stack}
-	var head [4]byte
+	var out []byte
 	for {
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+		call, err := line.next()
+		if err != nil || len(call) == 0 {
 			return nil
-		}
-		call := make([]byte, binary.LittleEndian.Uint32(head[:]))
-		if _, err := io.ReadFull(in, call); err != nil || len(call) == 0 {
-			return err
 		}
 		items, err := s.answer(call[0], call[1:])
 		if err != nil {
 			return err
 		}
-		out := binary.LittleEndian.AppendUint32(nil, uint32(len(items)+1))
-		if _, err := file.Write(append(append(out, call[0]|128), items...)); err != nil {
+		out = binary.LittleEndian.AppendUint32(out[:0], uint32(len(items)+1))
+		out = append(append(out, call[0]|128), items...)
+		if err := line.send(out); err != nil {
 			return nil
 		}
 	}

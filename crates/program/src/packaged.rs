@@ -50,6 +50,7 @@ pub enum Tool {
 /// The far side in Go, which a program's module finds by its `replace`.
 pub const GO_FAR_SIDE: Files = &[
     ("go/rexmitstack/go.mod", include_str!("../../../go/rexmitstack/go.mod")),
+    ("go/rexmitstack/line.go", include_str!("../../../go/rexmitstack/line.go")),
     ("go/rexmitstack/packet.go", include_str!("../../../go/rexmitstack/packet.go")),
     ("go/rexmitstack/release.go", include_str!("../../../go/rexmitstack/release.go")),
     ("go/rexmitstack/stack.go", include_str!("../../../go/rexmitstack/stack.go")),
