@@ -96,10 +96,15 @@ impl Profile {
     pub(crate) fn watches_segments(&self) -> bool {
         let (recovery, thin) = (&self.recovery, &self.thin);
         recovery.early_retransmit
-            || recovery.tail_probe
+            || self.probes_by_segment()
             || recovery.rto_restart
             || thin.linear_timeouts
             || thin.fast_retransmit_after > 0
+    }
+
+    /// A lost tail is probed for by the segments that are out; `prr` does so by its packets.
+    pub(crate) fn probes_by_segment(&self) -> bool {
+        self.recovery.tail_probe && self.recovery.sack != SackRecovery::Prr
     }
 
     /// The receiver measures the round trip: for a buffer that grows, or for ACKs that are held back.

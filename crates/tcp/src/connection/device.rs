@@ -55,6 +55,11 @@ impl Device {
         (self.packet, self.deferred) = (DevicePacket::default(), false);
     }
 
+    /// Is there more of the packet that is being sent?
+    pub fn is_under_way(&self) -> bool {
+        self.packet.left > 0
+    }
+
     /// A segment leaves; `new_data`: as a part of the packet. Is it the last of several?
     pub fn leave(&mut self, now: Instant, new_data: bool) -> bool {
         self.last_sent = now;
@@ -103,7 +108,7 @@ impl Tcb {
         let congestion = u64::from(quota) * mss;
         let room = Room { most, waiting, congestion, window };
         let mut next = device;
-        let waits = waiting > mss && self.defers(now, &device, &room, status);
+        let waits = waiting > mss && !self.marks.pushing && self.defers(now, &device, &room, status);
         if waits {
             next.deferred = congestion < window && congestion <= waiting;
         } else {

@@ -32,7 +32,7 @@ mod timeout;
 pub use ack::{Growth, NewAck};
 pub use rexmit_stack::Role;
 pub use state::State;
-pub(crate) use tcb::Timers;
+pub(crate) use tcb::{RexmtFor, Timers};
 pub use tcb::{SendState, Tcb};
 
 /// What a connection is made from.

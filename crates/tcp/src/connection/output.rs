@@ -4,7 +4,7 @@ use rexmit_stack::Reason;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
-use super::{Tcb, Timers};
+use super::{RexmtFor, Tcb, Timers};
 use crate::profile::{AckPolicy, IdleSince, NagleRule};
 use crate::recovery::{LossRecovery, Permit, Phase, Sent};
 
@@ -50,6 +50,9 @@ impl Tcb {
         }
         if waiting {
             recovery.after_round(self, now, self.snd.max != max);
+        }
+        if self.snd.max != max {
+            recovery.after_new(self, now);
         }
     }
 
@@ -224,7 +227,7 @@ impl Tcb {
 
     #[inline]
     fn is_data_due(&self, plan: &Plan, idle: bool) -> bool {
-        if plan.len == self.snd.mss || plan.hole || self.marks.force {
+        if plan.len == self.snd.mss || plan.hole || self.marks.force || self.marks.pushing {
             return true;
         }
         let ends_buffer = plan.off + i64::from(plan.len) >= i64::from(self.buffer.len());
@@ -271,7 +274,7 @@ impl Tcb {
             return;
         }
         if self.snd.max > self.snd.una {
-            self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+            self.restart_rexmt(now);
         } else if self.buffer.len() > 0 {
             self.persist_shift = 0;
             self.start_persist(now);
@@ -444,8 +447,15 @@ impl Tcb {
                 self.timers.persist = Timers::OFF;
                 self.persist_shift = 0;
             }
-            self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+            self.restart_rexmt(now);
         }
+    }
+
+    /// The retransmission timer runs from now.
+    #[inline]
+    pub(crate) fn restart_rexmt(&mut self, now: Instant) {
+        self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+        self.timers.rexmt_for = RexmtFor::Retransmission;
     }
 
     /// Stops the retransmission timer.

@@ -79,10 +79,24 @@ pub(crate) struct ReceiveState {
     pub misplaced: u64,
 }
 
+/// What the retransmission timer runs for: Linux has one for all of this, and another is set in its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RexmtFor {
+    /// The oldest segment leaves again (`ICSK_TIME_RETRANS`).
+    #[default]
+    Retransmission,
+    /// A probe for a lost tail (`ICSK_TIME_LOSS_PROBE`).
+    Probe,
+    /// What was overtaken is lost by then (`ICSK_TIME_REO_TIMEOUT`).
+    Reordering,
+}
+
 /// When each timer is due; [`Instant::FAR_FUTURE`] if it does not run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     pub rexmt: Instant,
+    /// What that one is for.
+    pub rexmt_for: RexmtFor,
     pub persist: Instant,
     pub delack: Instant,
     /// A held-back ACK of data out of order.
@@ -144,6 +158,8 @@ pub(crate) struct Marks {
     pub force: bool,
     /// A probe for a lost tail is to leave.
     pub probing: bool,
+    /// New data leave whatever holds them back otherwise: a probe of Linux's.
+    pub pushing: bool,
     /// A FIN has been sent.
     pub sent_fin: bool,
     /// Timestamps are in use.
@@ -288,6 +304,7 @@ impl Tcb {
             },
             timers: Timers {
                 rexmt: Timers::OFF,
+                rexmt_for: RexmtFor::Retransmission,
                 persist: Timers::OFF,
                 delack: Timers::OFF,
                 compressed: Timers::OFF,
@@ -397,6 +414,7 @@ impl Tcb {
         let off = Timers::OFF;
         self.timers = Timers {
             rexmt: off,
+            rexmt_for: RexmtFor::Retransmission,
             persist: off,
             delack: off,
             compressed: off,

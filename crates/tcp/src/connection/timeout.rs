@@ -3,9 +3,9 @@
 use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 
-use super::{State, Tcb, Timers};
+use super::{RexmtFor, State, Tcb, Timers};
 use crate::profile::ProbeRule;
-use crate::recovery::LossRecovery;
+use crate::recovery::{LossRecovery, Resume};
 
 impl Tcb {
     /// Acts on each timer that is due, the delayed ACK first.
@@ -30,7 +30,11 @@ impl Tcb {
         }
         if self.timers.rexmt <= now {
             self.timers.rexmt = Timers::OFF;
-            self.on_rexmt(now, recovery);
+            match self.timers.rexmt_for {
+                RexmtFor::Retransmission => self.on_rexmt(now, recovery),
+                RexmtFor::Probe => recovery.resume(self, now, Resume::TailProbe),
+                RexmtFor::Reordering => recovery.resume(self, now, Resume::Reordering),
+            }
         }
         if self.timers.persist <= now {
             self.timers.persist = Timers::OFF;

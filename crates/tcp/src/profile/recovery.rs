@@ -154,8 +154,12 @@ pub struct RecoveryConfig {
     /// less one, begin recovery (RFC 5827 section 3.2, counted in segments).
     #[serde(default, skip_serializing_if = "is_default")]
     pub early_retransmit: bool,
+    /// `prr` with SACK: packets are lost by time, not by the number of reports (RACK, RFC 8985 section 6; LK-RACK-1 to
+    /// LK-RACK-6). The kernel's `net.ipv4.tcp_recovery = 1`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rack: bool,
     /// With SACK, silence of two round trips sends a probe: new data, or else the last segment again (tail loss probe,
-    /// RFC 8985 section 7, without the rest of it: RACK).
+    /// RFC 8985 section 7; with `prr` as Linux does it, LK-TLP-1 to LK-TLP-3, which is its `tcp_early_retrans = 3`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub tail_probe: bool,
     /// With fewer than four segments out and waiting, an ACK restarts the timer less the time that the earliest of

@@ -85,7 +85,8 @@ impl Tcb {
             self.output(now, recovery);
             return;
         }
-        let Some(last) = self.few.as_ref().and_then(|few| few.last()) else { return };
+        let last = self.few.as_ref().filter(|_| why == Resume::TailProbe).and_then(|few| few.last());
+        let Some(last) = last else { return };
         let start = last.start.max(self.snd.una);
         self.send_hole(now, start, last.end.diff(start) as u32, recovery);
     }

@@ -138,8 +138,11 @@ pub enum Rest {
 /// What lets a sender go on, beside acknowledgments and the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// The last segment that is out leaves again, as a probe for a lost tail.
+    /// The last segment that is out leaves again, as a probe for a lost tail; where the recovery has the timer, new data
+    /// may leave instead.
     TailProbe,
+    /// What was overtaken and has not arrived is lost.
+    Reordering,
     /// The pause of a paced sender is over: as much leaves as may.
     Pace,
 }
@@ -216,6 +219,9 @@ pub trait LossRecovery: Debug + Send + Sync {
 
     /// Data waited, and all has left that could; `sent`: some of it was new.
     fn after_round(&mut self, _tcb: &mut Tcb, _now: Instant, _sent: bool) {}
+
+    /// New data or a FIN have left, with all that could.
+    fn after_new(&mut self, _tcb: &mut Tcb, _now: Instant) {}
 
     /// The state as others see it.
     fn status(&self) -> Status;

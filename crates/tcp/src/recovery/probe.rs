@@ -69,7 +69,7 @@ impl Tcb {
 
     /// After new data have left, or an ACK of new data: a probe is due after two round trips of silence (section 7.2).
     pub(crate) fn schedule_probe(&mut self, now: Instant, phase: Phase) {
-        if !self.profile.recovery.tail_probe {
+        if !self.profile.probes_by_segment() {
             return;
         }
         let out = self.segments_out();

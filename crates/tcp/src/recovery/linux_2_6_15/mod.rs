@@ -133,6 +133,7 @@ impl LossRecovery for Linux2615 {
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
         match why {
             Resume::TailProbe => packets::resend_last(self, tcb, now),
+            Resume::Reordering => {}
             Resume::Pace => {
                 packets::resend_lost(self, tcb, now);
                 self.resend_forward(tcb, now);

@@ -14,14 +14,16 @@ use crate::recovery::packets::{Blocks, PacketReport, rtt_by_echo};
 /// What is known of an acknowledgment (the FLAG_ constants of tcp_input.c).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
-    /// una before it.
+    /// una before it, and what it acknowledges.
     pub prior_una: SeqNumber,
+    pub ack: SeqNumber,
     /// una has moved.
     pub advanced: bool,
     /// New SACK reports.
     pub sacked: bool,
-    /// It reports a duplicate (RFC 2883).
+    /// It reports a duplicate (RFC 2883), which is that of a probe for a lost tail.
     pub duplicate_reported: bool,
+    pub probe_reported: bool,
     /// A packet that was sent once only, before the present episode, has arrived.
     pub original: bool,
     /// It is a duplicate acknowledgment (RFC 5681 section 2, by the kernel's marks).
@@ -31,6 +33,10 @@ pub(super) struct Told {
     pub delivered: u32,
     /// A packet was taken for lost.
     pub lost: bool,
+    /// The timer is to run anew (`FLAG_SET_XMIT_TIMER`).
+    pub rearms: bool,
+    /// A copy that was on its way was taken for lost (`FLAG_LOST_RETRANS`).
+    pub copy_lost: bool,
 }
 
 /// What is to be sent after an acknowledgment.
@@ -48,7 +54,7 @@ impl Linux61 {
     pub(super) fn take_ack(&mut self, tcb: &mut Tcb, arrival: &Arrival<'_>) {
         let &Arrival { now, segment, window } = arrival;
         self.packets.begin_ack(tcb, now, segment);
-        let mut told = Told { prior_una: tcb.snd.una, ..Told::default() };
+        let mut told = Told { prior_una: tcb.snd.una, ack: segment.ack, ..Told::default() };
         told.advanced = segment.ack > tcb.snd.una;
         let delivered = self.delivered;
         let losses = self.packets.queue.losses;
@@ -58,27 +64,30 @@ impl Linux61 {
         if segment.ack >= tcb.snd.una {
             news_of_window = self.packets.advance_una(tcb, now, segment, window);
         }
-        let sacked = self.take_blocks(tcb, segment, &mut told);
+        let sacked = self.take_blocks(tcb, now, segment, &mut told);
         if segment.ack < told.prior_una {
             // An old one: its reports may be news, and nothing else (`old_ack`).
+            self.told_latest = None;
             if !segment.sack.is_empty() {
-                let resend = self.alert(tcb, now, &told);
+                let resend = self.alert(tcb, now, &mut told);
                 self.send_after_ack(tcb, now, &told, resend);
             }
             return;
         }
         if prior_out == 0 {
             if told.duplicate_reported {
-                self.alert(tcb, now, &told);
+                self.alert(tcb, now, &mut told);
             }
+            self.settle_tail_probe(tcb, now, &told, !segment.payload.is_empty() || news_of_window);
             return;
         }
         let (una, mark, sack) = (tcb.snd.una, self.packets.recover, tcb.marks.sack);
         let acked = self.packets.queue.acknowledge(una, mark, sack);
+        self.advance_rack(tcb, now, true);
         let sampled = self.sample_packets(tcb, arrival, &acked, &sacked);
         self.delivered += u64::from(acked.delivered);
         told.original |= acked.original && (sack || !acked.resent);
-        let rearm = if acked.acked > 0 {
+        told.rearms = if acked.acked > 0 {
             self.settle_queue(tcb, &acked, prior_fack);
             true
         } else {
@@ -86,15 +95,18 @@ impl Linux61 {
             let newer = |at: Instant| self.packets.queue.head().is_some_and(|head| head.at > at);
             sampled && sacked.times.is_some_and(|(first, _)| newer(first))
         };
+        self.settle_rack();
         let not_dup = !segment.payload.is_empty() || news_of_window || acked.acked > 0;
         told.dupack = !(not_dup || told.advanced || told.duplicate_reported);
+        self.settle_tail_probe(tcb, now, &told, not_dup);
         let mut resend = Resend::Nothing;
         if !not_dup || told.sacked || self.packets.phase != Phase::Open {
             tcb.counters.dup_acks += u64::from(told.dupack);
-            resend = self.alert(tcb, now, &told);
+            resend = self.alert(tcb, now, &mut told);
         }
-        if rearm {
-            self.packets.rearm_rexmt(tcb, now);
+        if told.rearms && !self.schedule_tail_probe(tcb, now, true) {
+            let was = tcb.timers.rexmt_for;
+            self.rearm(tcb, now, was);
         }
         told.acked = acked.acked;
         told.delivered = (self.delivered - delivered) as u32;
@@ -104,12 +116,13 @@ impl Linux61 {
     }
 
     /// `tcp_sacktag_write_queue`.
-    fn take_blocks(&mut self, tcb: &Tcb, segment: &TcpSegment, told: &mut Told) -> PacketReport {
+    fn take_blocks(&mut self, tcb: &Tcb, now: Instant, segment: &TcpSegment, told: &mut Told) -> PacketReport {
         let Some(blocks) = Blocks::of(tcb, segment, told.prior_una) else { return PacketReport::default() };
         if let Some(duplicate) = blocks.duplicate {
             self.take_duplicate(tcb, duplicate, told);
         }
         let news = self.packets.queue.report(blocks.valid(), tcb.snd.una, self.packets.recover);
+        self.advance_rack(tcb, now, false);
         self.delivered += u64::from(news.delivered);
         told.sacked |= news.sacked;
         told.original |= news.original;
@@ -122,11 +135,15 @@ impl Linux61 {
     /// A duplicate that the peer reported; more of them than packets were sent again are not believed.
     fn take_duplicate(&mut self, tcb: &Tcb, (left, right): (SeqNumber, SeqNumber), told: &mut Told) {
         let segments = (right.diff(left) as u32).div_ceil(tcb.snd.mss).max(1);
+        told.probe_reported = self.tail.is_probe(left, right, tcb.snd.mss);
         self.reported += u64::from(segments);
         if self.reported > self.resends {
             return;
         }
         told.duplicate_reported = true;
+        if let Some(rack) = &mut self.rack {
+            rack.note_duplicate(told.probe_reported);
+        }
         let p = &mut self.packets;
         let Some(marker) = p.undo_marker else {
             p.queue.report_duplicate(left, right);
@@ -145,7 +162,7 @@ impl Linux61 {
     /// A sample from the times at which packets left, else from the echoed timestamp
     /// (`tcp_ack_update_rtt`). True if there was one.
     fn sample_packets(
-        &self,
+        &mut self,
         tcb: &mut Tcb,
         arrival: &Arrival<'_>,
         acked: &PacketReport,
@@ -168,6 +185,9 @@ impl Linux61 {
         if let Some(rtt) = rtt {
             tcb.rtt.sample(rtt, una, nxt);
             tcb.note_rtt(rtt);
+            if let Some((rack, last)) = self.rack.as_mut().zip(last) {
+                rack.note_rtt(last);
+            }
         }
         tcb.congestion.note(&mut tcb.window, &Note::Sample { now, rtt: last, una, nxt });
         rtt.is_some()
@@ -195,7 +215,7 @@ impl Linux61 {
     /// `tcp_cong_control`: proportional rate reduction in recovery, growth outside it.
     fn control_cwnd(&mut self, tcb: &mut Tcb, now: Instant, told: &Told) {
         if self.packets.in_recovery() {
-            self.reduce_cwnd(tcb, told);
+            self.reduce_cwnd(tcb, told.delivered, told.lost, told.advanced);
             return;
         }
         let reordered = self.packets.reordering > tcb.dup_thresh();
@@ -215,8 +235,7 @@ impl Linux61 {
     /// Proportional rate reduction (`tcp_cwnd_reduction`; RFC 6937 section 3): above ssthresh, as many leave
     /// as the ratio of the windows allows of those that arrived; below it, as many as arrived, and one more
     /// where una moved without a new loss.
-    fn reduce_cwnd(&mut self, tcb: &mut Tcb, told: &Told) {
-        let delivered = told.delivered;
+    pub(super) fn reduce_cwnd(&mut self, tcb: &mut Tcb, delivered: u32, lost: bool, advanced: bool) {
         if delivered == 0 {
             return;
         }
@@ -229,7 +248,7 @@ impl Linux61 {
         let mut count = if delta < 0 {
             (ssthresh * arrived + prior - 1) / prior - out
         } else {
-            let more = i64::from(told.advanced && !told.lost);
+            let more = i64::from(advanced && !lost);
             delta.min((arrived - out).max(i64::from(delivered)) + more)
         };
         count = count.max(i64::from(self.prr_out == 0));

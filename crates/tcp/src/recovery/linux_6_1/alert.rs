@@ -9,7 +9,7 @@ use crate::connection::Tcb;
 
 impl Linux61 {
     /// What an acknowledgment that is not plain makes of the state.
-    pub(super) fn alert(&mut self, tcb: &mut Tcb, now: Instant, told: &Told) -> Resend {
+    pub(super) fn alert(&mut self, tcb: &mut Tcb, now: Instant, told: &mut Told) -> Resend {
         let mut marks = told.dupack || (told.sacked && self.reports_reach_far(tcb));
         if self.packets.phase == Phase::Open {
             self.packets.first_resent = None;
@@ -37,7 +37,7 @@ impl Linux61 {
                 if self.undo_by_duplicates(tcb) {
                     self.try_to_open(tcb);
                 }
-                self.lose_head_without_sack(tcb, told.advanced);
+                self.identify_losses(tcb, now, told);
                 if !self.packets.in_recovery() {
                     if !self.is_time_to_recover(tcb) {
                         return Resend::Nothing;
@@ -47,8 +47,8 @@ impl Linux61 {
             }
             Phase::Loss => {
                 let resend = self.process_loss(tcb, now, told);
-                self.lose_head_without_sack(tcb, told.advanced);
-                if self.packets.phase != Phase::Open {
+                self.identify_losses(tcb, now, told);
+                if self.packets.phase != Phase::Open && !told.copy_lost {
                     return resend;
                 }
                 match self.leave_disorder(tcb, now, told) {
@@ -68,7 +68,7 @@ impl Linux61 {
     }
 
     /// From Open or Disorder: `None` if nothing is proven lost yet, else recovery has begun.
-    fn leave_disorder(&mut self, tcb: &mut Tcb, now: Instant, told: &Told) -> Option<bool> {
+    fn leave_disorder(&mut self, tcb: &mut Tcb, now: Instant, told: &mut Told) -> Option<bool> {
         if !tcb.marks.sack && told.advanced {
             self.packets.duplicates = 0;
         }
@@ -76,7 +76,7 @@ impl Linux61 {
         if self.packets.phase != Phase::Loss {
             self.undo_by_duplicates(tcb);
         }
-        self.lose_head_without_sack(tcb, told.advanced);
+        self.identify_losses(tcb, now, told);
         if !self.is_time_to_recover(tcb) {
             self.try_to_open(tcb);
             return None;
@@ -99,13 +99,27 @@ impl Linux61 {
     /// `tcp_time_to_recover`: RFC 6675's DupThresh, in packets.
     fn is_time_to_recover(&self, tcb: &Tcb) -> bool {
         let early = tcb.early_threshold().is_some_and(|early| self.packets.sacked() >= early);
-        early || self.packets.queue.lost > 0 || self.packets.sacked() + 1 > self.packets.reordering
+        let by_count = self.rack.is_none() && self.packets.sacked() + 1 > self.packets.reordering;
+        early || self.packets.queue.lost > 0 || by_count
     }
 
     /// `tcp_force_fast_retransmit`: by the distance of the highest report.
     fn reports_reach_far(&self, tcb: &Tcb) -> bool {
         let far = tcb.snd.una + self.packets.reordering * tcb.snd.mss;
         self.packets.queue.fack().is_some_and(|fack| fack > far)
+    }
+
+    /// `tcp_identify_packet_loss`.
+    fn identify_losses(&mut self, tcb: &mut Tcb, now: Instant, told: &mut Told) {
+        if !tcb.marks.sack {
+            self.lose_head_without_sack(tcb, told.advanced);
+        } else if self.packets.queue.len() > 0 {
+            let copies = self.packets.queue.resent;
+            if self.mark_by_time(tcb, now) {
+                told.rearms = false;
+            }
+            told.copy_lost |= copies > self.packets.queue.resent;
+        }
     }
 
     /// `tcp_newreno_mark_lost`: without SACK the head is lost by duplicates or by a partial acknowledgment.
@@ -124,7 +138,7 @@ impl Linux61 {
 
     /// `tcp_update_scoreboard`.
     fn mark_by_reports(&mut self, tcb: &Tcb, entered: bool) {
-        if !tcb.marks.sack {
+        if !tcb.marks.sack || self.rack.is_some() {
             return;
         }
         let p = &mut self.packets;
@@ -136,22 +150,28 @@ impl Linux61 {
     }
 
     /// `tcp_enter_recovery`.
-    fn enter_counted_recovery(&mut self, tcb: &mut Tcb, now: Instant) {
+    pub(super) fn enter_counted_recovery(&mut self, tcb: &mut Tcb, now: Instant) {
         if !self.any_resent() {
             self.packets.first_resent = None;
         }
         self.start_undo(tcb);
         self.packets.prior_ssthresh = self.packets.present_ssthresh(tcb);
-        self.prior_cwnd = tcb.window.packets();
-        self.prr_delivered = 0;
-        self.prr_out = 0;
-        tcb.lower_ssthresh(now, tcb.flight());
-        self.packets.recover = tcb.snd.nxt;
+        self.begin_reduction(tcb, now);
         self.packets.phase = Phase::Recovery;
         tcb.counters.fast_retransmits += 1;
         let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
         let (duplicates, sacked) = (self.packets.sacked(), self.packets.queue.sacked);
         tcb.decision = rexmit_stack::Reason::Fast { duplicates: count(duplicates), sacked: count(sacked) };
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    pub(super) fn begin_reduction(&mut self, tcb: &mut Tcb, now: Instant) {
+        self.tail.forget();
+        self.prior_cwnd = tcb.window.packets();
+        self.prr_delivered = 0;
+        self.prr_out = 0;
+        tcb.lower_ssthresh(now, tcb.flight());
+        self.packets.recover = tcb.snd.nxt;
     }
 
     /// `tcp_end_cwnd_reduction`: recovery ends with cwnd = ssthresh, unless it was undone.
@@ -183,7 +203,7 @@ impl Linux61 {
     }
 
     /// After a timeout: F-RTO (RFC 5682 section 3.1), the end, or more of what was lost.
-    fn process_loss(&mut self, tcb: &mut Tcb, now: Instant, told: &Told) -> Resend {
+    fn process_loss(&mut self, tcb: &mut Tcb, now: Instant, told: &mut Told) -> Resend {
         let recovered = tcb.snd.una >= self.packets.recover;
         if told.advanced && self.undo_loss(tcb, false) {
             return Resend::Nothing;

@@ -1,27 +1,29 @@
 //! Linux 6.1: RFC 6675's threshold counted in packets, proportional rate reduction (RFC 6937), undo by timestamps and
 //! D-SACK, F-RTO (RFC 5682): net/ipv4/tcp_input.c, whose function names stand at their counterparts.
 //!
-//! `ack` is `tcp_ack`, `alert` is `tcp_fastretrans_alert`, `undo` the `tcp_try_undo_*`; here are timers and what
-//! leaves.
+//! `ack` is `tcp_ack`, `alert` is `tcp_fastretrans_alert`, `undo` the `tcp_try_undo_*`, `rack` is tcp_recovery.c, `tail` the
+//! probes for a lost tail (both RFC 8985); here are timers and what leaves.
 //!
-//! Not modelled: RACK and TLP (RFC 8985), so this is the kernel with `tcp_recovery=0` and
-//! `tcp_early_retrans=0`; ECN and its state CWR; where packets of the send queue end; the pacing that RACK's
-//! timer would need; the wait of half a round trip after a report that was taken back
-//! (`tcp_check_sack_reneging`): only the timeout forgets.
+//! Not modelled: ECN and its state CWR; where packets of the send queue end; the wait of half a round trip after a report
+//! that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
 
 mod ack;
 mod alert;
+mod rack;
+mod tail;
 mod undo;
 
 use rexmit_stack::Reason;
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
 
 use super::packets::{self, Counting, Packets};
 use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::{CongestionControl, Note};
-use crate::connection::Tcb;
+use crate::connection::{RexmtFor, Tcb, Timers};
 use crate::profile::CwndValidation;
+use rack::Rack;
+use tail::Tail;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Linux61 {
@@ -38,6 +40,14 @@ pub(crate) struct Linux61 {
     reported: u64,
     resends: u64,
     limited: Limited,
+    /// Losses are found by time, where the profile has that.
+    rack: Option<Rack>,
+    /// Of the packets that the present acknowledgment tells of the one that left last: when, its end, and how many had
+    /// arrived then.
+    told_latest: Option<(u64, SeqNumber, u32)>,
+    /// Below this number packets may have left again, so that the order of numbers is not that of departures.
+    resent_below: SeqNumber,
+    tail: Tail,
 }
 
 /// Was the window full in the last round trip (`tcp_cwnd_validate`)?
@@ -53,8 +63,15 @@ struct Limited {
 
 impl Linux61 {
     pub fn new(tcb: &Tcb) -> Self {
+        let config = &tcb.profile.recovery;
+        let mut packets = Packets::new(tcb);
+        packets.queue.notes_arrivals = config.rack;
         Self {
-            packets: Packets::new(tcb),
+            packets,
+            rack: config.rack.then(Rack::new),
+            told_latest: None,
+            resent_below: tcb.snd.iss,
+            tail: Tail::default(),
             prior_cwnd: 0,
             prr_delivered: 0,
             prr_out: 0,
@@ -72,6 +89,13 @@ impl Linux61 {
         }
     }
 
+    /// A packet is about to leave again.
+    fn note_resend(&mut self, tcb: &Tcb) {
+        self.resends += 1;
+        self.resent_below = tcb.snd.nxt;
+        self.packets.queue.delivered = self.delivered as u32;
+    }
+
     /// `tcp_any_retrans_done`.
     fn any_resent(&self) -> bool {
         let queue = &self.packets.queue;
@@ -83,7 +107,10 @@ impl Linux61 {
         let phase = self.packets.phase;
         let fresh = matches!(phase, Phase::Open | Phase::Disorder);
         self.packets.duplicates = 0;
-        self.packets.queue.lose_all();
+        match self.rack {
+            Some(rack) => self.packets.queue.lose_all_but(|at| rack.is_young(now, at)),
+            None => self.packets.queue.lose_all(),
+        }
         let again = phase == Phase::Loss && self.packets.timeouts == 0;
         if fresh || self.packets.recover <= tcb.snd.una || again {
             self.packets.prior_ssthresh = self.packets.present_ssthresh(tcb);
@@ -100,6 +127,7 @@ impl Linux61 {
         }
         self.packets.phase = Phase::Loss;
         self.packets.recover = tcb.snd.nxt;
+        self.tail.forget();
         self.frto = tcb.profile.recovery.frto && (fresh || self.packets.timeouts > 0);
     }
 
@@ -157,6 +185,32 @@ impl Linux61 {
         l.by_cwnd || (cwnd < tcb.window.threshold_packets() && cwnd < 2 * l.most_out)
     }
 
+    /// Sets the one timer of the transport for something else than before (`tcp_reset_xmit_timer`).
+    fn set_timer(&mut self, tcb: &mut Tcb, now: Instant, why: RexmtFor, wait: Duration) {
+        tcb.timers.rexmt = tcb.clock.deadline(now, wait);
+        tcb.timers.rexmt_for = why;
+    }
+
+    /// `tcp_rearm_rto`: the timer runs for the oldest packet, from when it left where it ran for something else.
+    fn rearm(&mut self, tcb: &mut Tcb, now: Instant, was: RexmtFor) {
+        if self.packets.queue.len() == 0 {
+            (tcb.timers.rexmt, tcb.timers.rexmt_for) = (Timers::OFF, RexmtFor::Retransmission);
+        } else if was == RexmtFor::Retransmission {
+            self.packets.rearm_rexmt(tcb, now);
+            tcb.timers.rexmt_for = RexmtFor::Retransmission;
+        } else {
+            let left = self.left_of_rto(tcb, now).max(1) as u64;
+            self.set_timer(tcb, now, RexmtFor::Retransmission, Duration::from_micros(left));
+        }
+    }
+
+    /// Until the oldest packet has been out for an RTO, microseconds (`tcp_rto_delta_us`).
+    fn left_of_rto(&self, tcb: &Tcb, now: Instant) -> i64 {
+        let rto = (tcb.rtt.rto().as_nanos() / 1_000) as i64;
+        let left = self.packets.queue.head().map_or(now, |head| head.at);
+        rack::micros(left) as i64 + rto - rack::micros(now) as i64
+    }
+
     /// Lost packets leave again, and count for the reduction.
     fn resend_lost(&mut self, tcb: &mut Tcb, now: Instant) {
         let n = packets::resend_lost(self, tcb, now);
@@ -171,16 +225,14 @@ impl Counting for Linux61 {
         &mut self.packets
     }
 
-    fn before_resend(&mut self, _tcb: &mut Tcb, _now: Instant, _at: Instant) {
-        self.resends += 1;
+    fn before_resend(&mut self, tcb: &mut Tcb, _now: Instant, _at: Instant) {
+        self.note_resend(tcb);
     }
 }
 
 impl LossRecovery for Linux61 {
     fn on_ack(&mut self, tcb: &mut Tcb, arrival: &Arrival<'_>) -> Rest {
-        let una = tcb.snd.una;
         self.take_ack(tcb, arrival);
-        tcb.follow_probe_counted(arrival.now, arrival.segment, tcb.snd.una > una, self.packets.phase);
         Rest::TakeAndSend
     }
 
@@ -195,12 +247,13 @@ impl LossRecovery for Linux61 {
         tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
         packets::resend(self, tcb, now, 0);
         tcb.decision = Reason::New;
-        tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
+        tcb.restart_rexmt(now);
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
         match why {
-            Resume::TailProbe => packets::resend_last(self, tcb, now),
+            Resume::TailProbe => self.on_probe_timer(tcb, now),
+            Resume::Reordering => self.on_reordering_timer(tcb, now),
             Resume::Pace => {
                 self.resend_lost(tcb, now);
                 tcb.output(now, self);
@@ -209,12 +262,17 @@ impl LossRecovery for Linux61 {
     }
 
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {
-        self.packets.permit(tcb)
+        if tcb.marks.pushing { self.permit_probe(tcb) } else { self.packets.permit(tcb) }
     }
 
     fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent) {
         let idle = self.packets.in_flight() == 0;
+        self.packets.queue.delivered = self.delivered as u32;
         if self.packets.note_sent(now, sent) {
+            self.tail.pushed = true;
+            if tcb.timers.rexmt_for == RexmtFor::Probe {
+                self.rearm(tcb, now, RexmtFor::Probe);
+            }
             if idle {
                 let idle = now.saturating_since(tcb.last_data_sent);
                 tcb.congestion.note(&mut tcb.window, &Note::Restart { now, idle });
@@ -227,6 +285,12 @@ impl LossRecovery for Linux61 {
 
     fn after_round(&mut self, tcb: &mut Tcb, now: Instant, sent: bool) {
         self.validate_cwnd(tcb, now, sent);
+    }
+
+    fn after_new(&mut self, tcb: &mut Tcb, now: Instant) {
+        if !tcb.marks.pushing {
+            self.schedule_tail_probe(tcb, now, false);
+        }
     }
 
     fn status(&self) -> Status {

@@ -19,6 +19,9 @@ impl Linux61 {
             }
         }
         self.packets.undo_marker = None;
+        if let Some(rack) = &mut self.rack {
+            rack.look_again();
+        }
     }
 
     /// Was nothing sent again, or does the echo show that the original arrived (`tcp_packet_delayed`)?
@@ -50,6 +53,8 @@ impl Linux61 {
     pub(super) fn undo_at_end(&mut self, tcb: &mut Tcb) -> bool {
         if self.may_undo(tcb) {
             self.undo_reduction(tcb, false);
+        } else if let Some(rack) = &mut self.rack {
+            rack.recovered();
         }
         if self.stays_without_sack(tcb) {
             return true;
@@ -62,6 +67,9 @@ impl Linux61 {
     pub(super) fn undo_by_duplicates(&mut self, tcb: &mut Tcb) -> bool {
         let due = self.packets.undo_marker.is_some() && self.packets.undo_resent == 0;
         if due {
+            if let Some(rack) = &mut self.rack {
+                rack.persist_longer();
+            }
             self.undo_reduction(tcb, false);
         }
         due
@@ -102,6 +110,9 @@ impl Linux61 {
     pub(super) fn learn_reordering(&mut self, tcb: &Tcb, low: rexmit_wire::SeqNumber) {
         let fack = self.packets.queue.fack().unwrap_or(tcb.snd.una);
         let (metric, mss) = (fack.diff(low).max(0) as u32, tcb.snd.mss);
+        if let Some(rack) = self.rack.as_mut().filter(|_| low < fack) {
+            rack.note_reordering();
+        }
         if metric > self.packets.reordering * mss {
             let most = tcb.profile.recovery.max_reordering;
             self.packets.reordering = metric.div_ceil(mss).min(most);

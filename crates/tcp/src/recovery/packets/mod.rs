@@ -10,8 +10,8 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{LossRecovery, Permit, Phase, Sent, Status};
-use crate::connection::{Tcb, Timers};
-pub(super) use queue::{PacketReport, SentQueue};
+use crate::connection::{RexmtFor, Tcb, Timers};
+pub(super) use queue::{PacketReport, Sent as SentPacket, SentQueue};
 
 /// What every version keeps in `struct tcp_sock`.
 #[derive(Clone, Debug)]
@@ -222,8 +222,9 @@ pub(super) fn resend_each(
         let Some(i) = next(&way.packets().queue, from) else { break };
         resend(way, tcb, now, i);
         n += 1;
-        if i == 0 {
-            tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
+        // A timer that waits for what was overtaken goes on.
+        if i == 0 && tcb.timers.rexmt_for != RexmtFor::Reordering {
+            tcb.restart_rexmt(now);
         }
         from = i + 1;
     }

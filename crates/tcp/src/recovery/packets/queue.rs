@@ -27,6 +27,10 @@ pub(crate) struct Sent {
     pub ever_resent: bool,
     /// One past the highest byte sent when it was sent again last.
     pub mark: SeqNumber,
+    /// Packets that had arrived when it left last, where somebody asks.
+    pub delivered: u32,
+    /// It stands in the order of departures (`tcp_tsorted_anchor`): it was not taken for lost by time since it left last.
+    pub listed: bool,
 }
 
 /// What one acknowledgment, or its SACK blocks, told.
@@ -69,6 +73,11 @@ pub(crate) struct SentQueue {
     fack: Option<SeqNumber>,
     /// Blocks of the last report.
     known: Vec<(SeqNumber, SeqNumber)>,
+    /// Packets that have arrived by the last report or acknowledgment and were not known to, where somebody asks.
+    pub arrived: Vec<Sent>,
+    pub notes_arrivals: bool,
+    /// Packets that have arrived, where somebody asks.
+    pub delivered: u32,
 }
 
 impl SentQueue {
@@ -88,6 +97,10 @@ impl SentQueue {
         self.packets.front()
     }
 
+    pub fn last(&self) -> Option<&Sent> {
+        self.packets.back()
+    }
+
     pub fn get(&self, i: usize) -> Option<&Sent> {
         self.packets.get(i)
     }
@@ -99,10 +112,18 @@ impl SentQueue {
 
     /// A new packet leaves.
     pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant) {
-        let mark = start;
-        let packet =
-            Sent { start, end, at, sacked: false, lost: false, resent: false, ever_resent: false, mark };
-        self.packets.push_back(packet);
+        self.packets.push_back(Sent {
+            start,
+            end,
+            at,
+            sacked: false,
+            lost: false,
+            resent: false,
+            ever_resent: false,
+            mark: start,
+            delivered: self.delivered,
+            listed: true,
+        });
     }
 
     /// Everything before `una` has arrived; `mark` ends the present episode. With `sack`, what was not reported
@@ -112,6 +133,9 @@ impl SentQueue {
         while let Some(packet) = self.packets.front().copied().filter(|p| p.end <= una) {
             self.packets.pop_front();
             news.acked += 1;
+            if self.notes_arrivals && !packet.sacked {
+                self.arrived.push(packet);
+            }
             if packet.resent || packet.ever_resent {
                 self.resent -= u32::from(packet.resent);
                 news.resent = true;
@@ -170,6 +194,9 @@ impl SentQueue {
             }
             let before = *packet;
             packet.sacked = true;
+            if self.notes_arrivals {
+                self.arrived.push(before);
+            }
             if before.resent {
                 // Not taken for lost: the copy is believed to be on its way still.
                 if before.lost {
@@ -229,6 +256,19 @@ impl SentQueue {
         }
     }
 
+    /// The packet at `i` is not looked at again before it leaves again.
+    pub fn unlist(&mut self, i: usize) {
+        self.packets[i].listed = false;
+    }
+
+    /// The last packet leaves again as a probe, which is no copy that counts as in flight.
+    pub fn probe_last(&mut self, at: Instant) {
+        if let Some(packet) = self.packets.back_mut() {
+            (packet.at, packet.delivered) = (at, self.delivered);
+            (packet.ever_resent, packet.listed) = (true, true);
+        }
+    }
+
     /// Has any packet that is out been sent again?
     pub fn any_ever_resent(&self) -> bool {
         self.packets.iter().any(|p| p.ever_resent)
@@ -237,12 +277,21 @@ impl SentQueue {
     /// All that are not SACKed are lost, and their copies as well. A head that is SACKed shows that the
     /// receiver has dropped what it reported: all reports are forgotten.
     pub fn lose_all(&mut self) {
-        if self.head().is_some_and(|p| p.sacked) {
+        self.lose_all_but(|_| false);
+    }
+
+    /// The same, but for those behind the head that are too young, by when they left last.
+    pub fn lose_all_but(&mut self, is_young: impl Fn(Instant) -> bool) {
+        let forgets = self.head().is_some_and(|p| p.sacked);
+        if forgets {
             self.packets.iter_mut().for_each(|p| p.sacked = false);
             self.sacked = 0;
             self.known.clear();
         }
         for i in 0..self.packets.len() {
+            if i > 0 && !forgets && is_young(self.packets[i].at) {
+                continue;
+            }
             // A copy that was not taken for lost is given up together with its original.
             let packet = &mut self.packets[i];
             if !packet.sacked && !packet.lost && std::mem::take(&mut packet.resent) {
@@ -358,8 +407,8 @@ impl SentQueue {
             self.packets.insert(i + 1, rest);
         }
         let packet = &mut self.packets[i];
-        (packet.at, packet.mark) = (at, mark);
-        packet.ever_resent = true;
+        (packet.at, packet.mark, packet.delivered) = (at, mark, self.delivered);
+        (packet.ever_resent, packet.listed) = (true, true);
         if !std::mem::replace(&mut packet.resent, true) {
             self.resent += 1;
         }
