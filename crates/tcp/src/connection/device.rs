@@ -27,26 +27,13 @@ struct DevicePacket {
 }
 
 /// What packets for the device are made by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Device {
     packet: DevicePacket,
     /// In this round of sending data wait although cwnd has room.
     pub deferred: bool,
     /// When anything last left.
     last_sent: Instant,
-    /// The shortest round trip so far.
-    least_rtt: Duration,
-}
-
-impl Default for Device {
-    fn default() -> Self {
-        Self {
-            packet: DevicePacket::default(),
-            deferred: false,
-            last_sent: Instant::ZERO,
-            least_rtt: Duration::from_secs(3600),
-        }
-    }
 }
 
 impl Device {
@@ -69,11 +56,6 @@ impl Device {
         self.packet.left = self.packet.left.saturating_sub(1);
         self.packet.left == 0 && self.packet.segments > 1
     }
-
-    /// A round trip was measured.
-    pub fn note_rtt(&mut self, rtt: Duration) {
-        self.least_rtt = self.least_rtt.min(rtt);
-    }
 }
 
 /// What a packet for the device may hold.
@@ -88,20 +70,13 @@ struct Room {
 }
 
 impl Tcb {
-    /// A round trip was measured.
-    pub(crate) fn note_rtt(&mut self, rtt: Duration) {
-        if let Some(device) = &mut self.device {
-            device.note_rtt(rtt);
-        }
-    }
-
     /// New data are about to leave: begins another packet where the last one is complete. True if the data wait for
     /// an acknowledgment instead, so that more of them may go together (LK-DEFER-1).
     pub(super) fn begin_device_packet(&mut self, now: Instant, status: &Status) -> bool {
         let Some(device) = self.device.as_deref().copied().filter(|device| device.packet.left == 0) else {
             return false;
         };
-        let (most, quota) = (self.segments_a_device_packet(&device, status), self.quota(status));
+        let (most, quota) = (self.segments_a_device_packet(status), self.quota(status));
         let mss = u64::from(self.snd.mss);
         let waiting = (i64::from(self.buffer.len()) - self.off()).max(0) as u64;
         let window = (i64::from(self.snd.wnd) - self.off()).max(0) as u64;
@@ -148,14 +123,14 @@ impl Tcb {
 
     /// What leaves in a millisecond at the rate of this round trip, and for near peers more (`tcp_tso_autosize`,
     /// `tcp_update_pacing_rate`).
-    fn segments_a_device_packet(&self, device: &Device, status: &Status) -> u64 {
+    fn segments_a_device_packet(&self, status: &Status) -> u64 {
         let mss = u64::from(self.snd.mss);
         let cwnd = self.window.packets();
         let percent = if cwnd < self.window.threshold_packets() / 2 { 200 } else { 120 };
         let micros = self.rtt.srtt().map_or(0, |srtt| srtt.as_nanos() / 1_000);
         let out = u64::from(cwnd.max(status.out));
         let rate = mss * out * 10_000 * percent / micros.max(1);
-        let near = (device.least_rtt.as_nanos() / 1_000) >> 9;
+        let near = (self.least_rtt.as_nanos() / 1_000) >> 9;
         let bytes = (rate >> 10) + if near < 32 { LARGEST >> near } else { 0 };
         (bytes.min(LARGEST) / mss).max(LEAST)
     }

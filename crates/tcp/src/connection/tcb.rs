@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use rexmit_stack::{Clock, Counters, Event, Reason, Snapshot, Transmission};
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
 use super::by_rate::ByRate;
@@ -19,6 +19,9 @@ use crate::receive::{Compressed, QuickAck, Reassembly, ReceiveTuning, ReceiverRt
 use crate::recovery::Few;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
+
+/// No round trip takes as long.
+const NO_RTT: Duration = Duration::from_secs(3600);
 
 /// The sending half's sequence variables (RFC 9293 section 3.3.1; BSD's names).
 #[derive(Clone, Debug)]
@@ -218,6 +221,8 @@ pub struct Tcb {
     pub(crate) timers: Timers,
     pub(crate) marks: Marks,
     pub(crate) rtt: RttEstimator,
+    /// The shortest round trip so far (`tcp_min_rtt`); [`NO_RTT`] before the first.
+    pub(crate) least_rtt: Duration,
     /// The segment being timed: its sequence number and the tick at which it left.
     pub(super) timed: Option<(SeqNumber, Instant)>,
     /// The windows that congestion control keeps.
@@ -314,6 +319,7 @@ impl Tcb {
             },
             marks: Marks::default(),
             rtt: RttEstimator::new(&profile.rtt),
+            least_rtt: NO_RTT,
             timed: None,
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
             congestion: Congestion::new(&profile.congestion),
@@ -341,6 +347,12 @@ impl Tcb {
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
         self.by_rate = congestion.rate_control().is_some().then(Box::default);
         self.congestion = congestion;
+    }
+
+    /// A round trip was measured.
+    #[inline]
+    pub(crate) fn note_rtt(&mut self, rtt: Duration) {
+        self.least_rtt = self.least_rtt.min(rtt);
     }
 
     /// The state for a table; `phase` names what the sender is doing.

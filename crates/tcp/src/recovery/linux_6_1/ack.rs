@@ -162,7 +162,7 @@ impl Linux61 {
     /// A sample from the times at which packets left, else from the echoed timestamp
     /// (`tcp_ack_update_rtt`). True if there was one.
     fn sample_packets(
-        &mut self,
+        &self,
         tcb: &mut Tcb,
         arrival: &Arrival<'_>,
         acked: &PacketReport,
@@ -184,10 +184,7 @@ impl Linux61 {
         }
         if let Some(rtt) = rtt {
             tcb.rtt.sample(rtt, una, nxt);
-            tcb.note_rtt(rtt);
-            if let Some((rack, last)) = self.rack.as_mut().zip(last) {
-                rack.note_rtt(last);
-            }
+            tcb.note_rtt(last.unwrap_or(rtt));
         }
         tcb.congestion.note(&mut tcb.window, &Note::Sample { now, rtt: last, una, nxt });
         rtt.is_some()

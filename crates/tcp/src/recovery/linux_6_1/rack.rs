@@ -13,8 +13,6 @@ use crate::recovery::packets::{SentPacket, SentQueue};
 pub(super) const LEAST_WAIT: Duration = Duration::from_millis(2);
 /// A wider window lasts for so many recoveries (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u8 = 16;
-/// Before there is a round trip.
-const UNKNOWN: u64 = u64::MAX;
 
 /// What `struct tcp_sock` keeps for RACK; times in microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +21,6 @@ pub(super) struct Rack {
     latest: (u64, SeqNumber),
     /// What the last packet that arrived took.
     rtt: u64,
-    /// Least round trip so far.
-    least_rtt: u64,
     /// Something arrived since losses were looked for.
     advanced: bool,
     /// Packets have arrived out of the order in which they were sent.
@@ -43,7 +39,6 @@ impl Rack {
         Self {
             latest: (0, SeqNumber(0)),
             rtt: 0,
-            least_rtt: UNKNOWN,
             advanced: false,
             reordering_seen: false,
             duplicate_seen: false,
@@ -51,11 +46,6 @@ impl Rack {
             persist: 0,
             widened_at: 0,
         }
-    }
-
-    /// A round trip was measured.
-    pub fn note_rtt(&mut self, rtt: Duration) {
-        self.least_rtt = self.least_rtt.min(rtt.as_nanos() / 1_000);
     }
 
     /// Losses are to be looked for with the next acknowledgment, whatever it says.
@@ -85,10 +75,10 @@ impl Rack {
 
     /// `tcp_rack_advance`: a packet has arrived. One that was sent again and came sooner than any round trip lasted is
     /// likely to be the original.
-    fn advance(&mut self, now: Instant, packet: &SentPacket) {
+    fn advance(&mut self, now: Instant, packet: &SentPacket, least_rtt: Duration) {
         let (left, end) = (micros(packet.at), packet.end);
         let rtt = micros(now) - left;
-        if packet.ever_resent && rtt < self.least_rtt {
+        if packet.ever_resent && rtt < least_rtt.as_nanos() / 1_000 {
             return;
         }
         (self.advanced, self.rtt) = (true, rtt);
@@ -160,7 +150,7 @@ impl Linux61 {
             let stamp = tcb.timestamp(packet.at);
             let needless = acknowledged && packet.ever_resent && self.packets.is_echo_older(stamp);
             if !needless && tcb.marks.sack {
-                rack.advance(now, &packet);
+                rack.advance(now, &packet, tcb.least_rtt);
             }
             if self.told_latest.is_none_or(|(at, end, _)| is_later((micros(packet.at), packet.end), (at, end))) {
                 self.told_latest = Some((micros(packet.at), packet.end, packet.delivered));
@@ -186,7 +176,7 @@ impl Linux61 {
                 return 0;
             }
         }
-        let least = if rack.least_rtt == UNKNOWN { u64::from(u32::MAX) } else { rack.least_rtt };
+        let least = tcb.least_rtt.as_nanos() / 1_000;
         let srtt = tcb.rtt.srtt().map_or(0, |srtt| srtt.as_nanos() / 1_000);
         ((least >> 2) * u64::from(rack.steps)).min(srtt)
     }
