@@ -42,6 +42,11 @@ impl Device {
         (self.packet, self.deferred) = (DevicePacket::default(), false);
     }
 
+    /// Has one segment left of the packet that is being sent?
+    pub fn has_begun(&self) -> bool {
+        self.packet.left + 1 == self.packet.segments
+    }
+
     /// Is there more of the packet that is being sent?
     pub fn is_under_way(&self) -> bool {
         self.packet.left > 0

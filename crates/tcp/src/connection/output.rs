@@ -281,6 +281,22 @@ impl Tcb {
         }
     }
 
+    /// What was sent as `[seq, end)` leaves again as it was, with its FIN if it had one. Returns how many numbers left.
+    pub(crate) fn send_as_it_was<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        seq: SeqNumber,
+        end: SeqNumber,
+        recovery: &mut R,
+    ) -> u32 {
+        let off = i64::from(seq.diff(self.snd.una));
+        let data = (i64::from(self.buffer.len()) - off).max(0);
+        let space = i64::from(end.diff(seq));
+        let len = space.min(i64::from(self.snd.mss)).min(data);
+        let fin = self.marks.sent_fin && space > data && len == data;
+        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }, recovery).space
+    }
+
     /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
     pub fn send_hole<R: LossRecovery + ?Sized>(
         &mut self,

@@ -125,7 +125,7 @@ impl LossRecovery for Linux2615 {
         self.packets.timeouts += 1;
         tcb.back_off();
         tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
-        packets::resend(self, tcb, now, 0);
+        packets::resend(self, tcb, now, 0, true);
         tcb.decision = Reason::New;
         tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
     }
@@ -148,7 +148,7 @@ impl LossRecovery for Linux2615 {
 
     fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent) {
         let idle = self.packets.in_flight() == 0;
-        if self.packets.note_sent(now, sent) && idle {
+        if self.packets.note_sent(tcb, now, sent) && idle {
             let idle = now.saturating_since(tcb.last_data_sent);
             tcb.congestion.note(&mut tcb.window, &Note::Restart { now, idle });
         }

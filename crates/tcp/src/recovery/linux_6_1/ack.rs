@@ -141,6 +141,7 @@ impl Linux61 {
             return;
         }
         told.duplicate_reported = true;
+        self.delivered += u64::from(segments);
         if let Some(rack) = &mut self.rack {
             rack.note_duplicate(told.probe_reported);
         }

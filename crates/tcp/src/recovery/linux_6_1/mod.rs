@@ -66,6 +66,7 @@ impl Linux61 {
         let config = &tcb.profile.recovery;
         let mut packets = Packets::new(tcb);
         packets.queue.notes_arrivals = config.rack;
+        packets.keeps_cuts = true;
         Self {
             packets,
             rack: config.rack.then(Rack::new),
@@ -245,7 +246,8 @@ impl LossRecovery for Linux61 {
         self.packets.timeouts += 1;
         tcb.back_off();
         tcb.decision = Reason::Timeout { backoff: tcb.rtt.shift() };
-        packets::resend(self, tcb, now, 0);
+        packets::resend(self, tcb, now, 0, true);
+        self.packets.queue.cut(1);
         tcb.decision = Reason::New;
         tcb.restart_rexmt(now);
     }
@@ -268,7 +270,7 @@ impl LossRecovery for Linux61 {
     fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent) {
         let idle = self.packets.in_flight() == 0;
         self.packets.queue.delivered = self.delivered as u32;
-        if self.packets.note_sent(now, sent) {
+        if self.packets.note_sent(tcb, now, sent) {
             self.tail.pushed = true;
             if tcb.timers.rexmt_for == RexmtFor::Probe {
                 self.rearm(tcb, now, RexmtFor::Probe);

@@ -82,7 +82,7 @@ impl Linux61 {
         } else if let Some(last) = self.packets.queue.last().copied() {
             let start = last.start.max(tcb.snd.una);
             self.note_resend(tcb);
-            tcb.send_hole(now, start, last.end.diff(start) as u32, self);
+            tcb.send_as_it_was(now, start, last.end, self);
             self.packets.queue.probe_last(now);
             (self.tail.again, left) = (true, true);
         }

@@ -34,6 +34,8 @@ pub(crate) struct Packets {
     pub prior_ssthresh: u32,
     /// Expiries since una moved.
     pub timeouts: u32,
+    /// Packets leave again as they were, or with those behind them that fit in; otherwise data are cut anew.
+    pub keeps_cuts: bool,
     /// Echo of the last timestamp.
     echo: Option<u32>,
 }
@@ -51,6 +53,7 @@ impl Packets {
             first_resent: None,
             prior_ssthresh: 0,
             timeouts: 0,
+            keeps_cuts: false,
             echo: None,
         }
     }
@@ -175,10 +178,11 @@ impl Packets {
     }
 
     /// A segment leaves. Is it a new packet?
-    pub fn note_sent(&mut self, now: Instant, sent: &Sent) -> bool {
+    pub fn note_sent(&mut self, tcb: &Tcb, now: Instant, sent: &Sent) -> bool {
         let new = !sent.hole && sent.is_new && sent.space() > 0;
         if new {
-            self.queue.push(sent.seq, sent.seq + sent.space(), now);
+            let begins = sent.len == 0 || tcb.device.as_ref().is_none_or(|device| device.has_begun());
+            self.queue.push(sent.seq, sent.seq + sent.space(), now, begins);
         }
         new
     }
@@ -193,12 +197,21 @@ pub(super) trait Counting: LossRecovery {
 }
 
 /// Packet `i` leaves again (`tcp_retransmit_skb`).
-pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: usize) {
-    let Some(packet) = way.packets().queue.get(i).copied() else { return };
-    let una = tcb.snd.una;
+///
+/// `alone`: what is before it does not leave with it, as one packet of the send queue.
+pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: usize, alone: bool) {
+    let packets = way.packets();
+    if packets.keeps_cuts && alone {
+        let (wnd_end, una) = (tcb.snd.una + tcb.snd.wnd, tcb.snd.una);
+        packets.queue.put_together(i, una, tcb.snd.mss, wnd_end);
+    }
+    let (keeps_cuts, Some(packet)) = (packets.keeps_cuts, packets.queue.get(i).copied()) else { return };
     way.before_resend(tcb, now, packet.at);
-    let seq = packet.start.max(una);
-    let sent = tcb.send_hole(now, seq, packet.end.diff(seq) as u32, way);
+    let seq = packet.start.max(tcb.snd.una);
+    let sent = match keeps_cuts {
+        true => tcb.send_as_it_was(now, seq, packet.end, way),
+        false => tcb.send_hole(now, seq, packet.end.diff(seq) as u32, way),
+    };
     let p = way.packets();
     p.queue.send_again(i, seq + sent, now, tcb.snd.max);
     p.undo_resent = p.undo_resent.max(0) + 1;
@@ -217,10 +230,12 @@ pub(super) fn resend_each(
     now: Instant,
     next: fn(&SentQueue, usize) -> Option<usize>,
 ) -> u32 {
-    let (mut from, mut n) = (0, 0);
+    let (mut from, mut n, mut before) = (0, 0, None);
     while way.packets().in_flight() < tcb.window.packets() && !tcb.waits_for_pace(now) {
         let Some(i) = next(&way.packets().queue, from) else { break };
-        resend(way, tcb, now, i);
+        let begins = way.packets().queue.get(i).is_none_or(|packet| packet.begins);
+        resend(way, tcb, now, i, begins || before != i.checked_sub(1));
+        before = Some(i);
         n += 1;
         // A timer that waits for what was overtaken goes on.
         if i == 0 && tcb.timers.rexmt_for != RexmtFor::Reordering {
@@ -228,13 +243,14 @@ pub(super) fn resend_each(
         }
         from = i + 1;
     }
+    way.packets().queue.cut(from);
     n
 }
 
 /// The last packet that is out leaves again, as a probe (`tcp_send_loss_probe`).
 pub(super) fn resend_last(way: &mut impl Counting, tcb: &mut Tcb, now: Instant) {
     if let Some(last) = way.packets().queue.len().checked_sub(1) {
-        resend(way, tcb, now, last as usize);
+        resend(way, tcb, now, last as usize, true);
     }
 }
 

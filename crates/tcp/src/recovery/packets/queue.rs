@@ -31,6 +31,8 @@ pub(crate) struct Sent {
     pub delivered: u32,
     /// It stands in the order of departures (`tcp_tsorted_anchor`): it was not taken for lost by time since it left last.
     pub listed: bool,
+    /// What left before it was of another packet of the send queue, which holds several segments.
+    pub begins: bool,
 }
 
 /// What one acknowledgment, or its SACK blocks, told.
@@ -50,6 +52,13 @@ pub(crate) struct PacketReport {
     pub lowest: Option<SeqNumber>,
     /// New SACK reports.
     pub sacked: bool,
+}
+
+impl Sent {
+    /// It may be a FIN alone; `last`: nothing is behind it.
+    fn is_bare_fin(&self, last: bool) -> bool {
+        last && self.end == self.start + 1
+    }
 }
 
 impl PacketReport {
@@ -111,7 +120,7 @@ impl SentQueue {
     }
 
     /// A new packet leaves.
-    pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant) {
+    pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant, begins: bool) {
         self.packets.push_back(Sent {
             start,
             end,
@@ -123,6 +132,7 @@ impl SentQueue {
             mark: start,
             delivered: self.delivered,
             listed: true,
+            begins,
         });
     }
 
@@ -253,6 +263,13 @@ impl SentQueue {
         } else if std::mem::take(&mut packet.resent) {
             self.resent -= 1;
             self.losses += 1;
+        }
+    }
+
+    /// What was before the packet at `i` has left again without it (`tcp_fragment`).
+    pub fn cut(&mut self, i: usize) {
+        if let Some(packet) = self.packets.get_mut(i) {
+            packet.begins = true;
         }
     }
 
@@ -396,12 +413,32 @@ impl SentQueue {
         })
     }
 
+    /// The packet at `i` is about to leave again: those behind it that fit into its segment, and into the peer's window,
+    /// become a part of it (`tcp_retrans_try_collapse`).
+    pub fn put_together(&mut self, i: usize, una: SeqNumber, mss: u32, wnd_end: SeqNumber) {
+        while let (Some(&to), Some(&next)) = (self.packets.get(i), self.packets.get(i + 1)) {
+            let (start, fits) = (to.start.max(una), |end: SeqNumber| end.diff(to.start.max(una)) <= mss as i32);
+            // A FIN alone takes a number and no room.
+            let bare = next.is_bare_fin(self.packets.len() == i + 2);
+            let room = fits(next.end) || (bare && fits(next.start));
+            if to.end.diff(start) >= mss as i32 || !room || to.sacked || next.sacked || next.end > wnd_end {
+                return;
+            }
+            self.packets.remove(i + 1);
+            self.lost -= u32::from(next.lost);
+            self.resent -= u32::from(next.resent);
+            let packet = &mut self.packets[i];
+            packet.end = next.end;
+            packet.ever_resent |= next.ever_resent;
+        }
+    }
+
     /// The packet at `i` leaves again at `at`, its numbers before `end`; the rest, if any, is a packet of its own. All
     /// before `mark` has been sent.
     pub fn send_again(&mut self, i: usize, end: SeqNumber, at: Instant, mark: SeqNumber) {
         let packet = &mut self.packets[i];
         if end < packet.end {
-            let rest = Sent { start: end, ..*packet };
+            let rest = Sent { start: end, begins: true, ..*packet };
             packet.end = end;
             self.lost += u32::from(rest.lost);
             self.packets.insert(i + 1, rest);

@@ -11,7 +11,7 @@ fn s(n: u32) -> SeqNumber {
 fn ten() -> SentQueue {
     let mut q = SentQueue::default();
     for n in 0..10 {
-        q.push(s(n * 100), s(n * 100 + 100), Instant::from_nanos(u64::from(n) * 1_000_000));
+        q.push(s(n * 100), s(n * 100 + 100), Instant::from_nanos(u64::from(n) * 1_000_000), true);
     }
     q
 }
