@@ -117,7 +117,9 @@ impl Linux61 {
 
     /// `tcp_sacktag_write_queue`.
     fn take_blocks(&mut self, tcb: &Tcb, now: Instant, segment: &TcpSegment, told: &mut Told) -> PacketReport {
-        let Some(blocks) = Blocks::of(tcb, segment, told.prior_una) else { return PacketReport::default() };
+        let Some(blocks) = Blocks::of(tcb, segment, told.prior_una).map(Blocks::in_order) else {
+            return PacketReport::default();
+        };
         if let Some(duplicate) = blocks.duplicate {
             self.take_duplicate(tcb, duplicate, told);
         }

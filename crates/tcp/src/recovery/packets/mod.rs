@@ -281,6 +281,12 @@ impl Blocks {
         Some(of)
     }
 
+    /// In the order of their numbers, as later kernels take them.
+    pub fn in_order(mut self) -> Self {
+        self.valid[..self.n].sort_unstable_by(|a, b| a.0.diff(b.0).cmp(&0));
+        self
+    }
+
     pub fn valid(&self) -> &[(SeqNumber, SeqNumber)] {
         &self.valid[..self.n]
     }
