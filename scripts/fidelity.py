@@ -12,17 +12,18 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rexmit.diff.systems import System
 from rexmit.kernel import KernelError, find_kernel
 from twins import figures, live, page, runs
-from twins.scenarios import GROUPS, draw
+from twins.scenarios import APART, GROUPS, MODELS, PLAIN_PROFILE, RFC, Drawn, draw, system_of, table_of
 from twins.tables import Comparison
 
 ROOT = Path(__file__).resolve().parent.parent
-PROFILES = ("linux-6.1", "rfc")
 SCENARIOS = 500
 REAL = 100
 
@@ -50,17 +51,19 @@ def main() -> int:
     took: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="rexmit-fidelity-") as scratch:
         compared, real = run(chosen, Path(scratch), took)
+        apart = run_apart(chosen, Path(scratch), took)
     table = compared.table()
     compared.write(chosen.out, "scenarios")
     if real is not None:
         real.write_csv(chosen.out / "real-time.csv")
     drawings(table, real, chosen.out)
-    text = page.write(page.Content(table, compared.causes(), real))
+    text = page.write(page.Content(table, compared.causes(), real, apart.table()))
     (chosen.out / "fidelity.md").write_text(text)
     if chosen.page:
         (ROOT / "docs" / "studies" / "fidelity.md").write_text(text)
         drawings(table, real, ROOT / "docs" / "img")
     print(page.summary_text(table))
+    print(f"\nnobody looks at these:\n{page.summary_text(apart.table())}")
     print(", ".join(f"{name} {seconds:.0f} s" for name, seconds in took.items()))
     return 0
 
@@ -70,23 +73,7 @@ def run(
 ) -> tuple[Comparison, pl.DataFrame | None]:
     """Every run, and what differs."""
     drawn = [draw(number) for number in range(chosen.scenarios)]
-    compared = Comparison(("uml", "model"))
-
-    def timed(name: str, system: System, profile: str, group: str) -> list[runs.Ran]:
-        began = time.monotonic()
-        told = shown(name, len(drawn))
-        answer = runs.on(system, [one.table(profile, GROUPS[group]) for one in drawn], scratch, told)
-        took[name] = time.monotonic() - began
-        return answer
-
-    # Settings of a real kernel mean nothing to the model, so one run of it serves every group.
-    models = {
-        profile: timed(f"model {profile}", System.parse(profile), profile, "default") for profile in PROFILES
-    }
-    virtual = {group: timed(f"uml {group}", runs.LINUX, "linux-6.1", group) for group in GROUPS}
-    for group, left in virtual.items():
-        for profile, right in models.items():
-            compared.add((group, profile), drawn, left, right)
+    compared, virtual = beside(drawn, MODELS, scratch, took)
     if not chosen.kernel:
         return compared, None
     began = time.monotonic()
@@ -94,6 +81,39 @@ def run(
     real = live.compare(few, scratch, shown("real time", len(few) * (1 + live.PHASES)), chosen.jobs)
     took["real time"] = time.monotonic() - began
     return compared, real
+
+
+def run_apart(chosen: argparse.Namespace, scratch: Path, took: dict[str, float]) -> Comparison:
+    """As many scenarios again that are looked at here alone, on what stands for the kernel."""
+    drawn = [draw(number) for number in range(APART, APART + chosen.scenarios)]
+    return beside(drawn, [name for name in MODELS if name != RFC], scratch, took, "apart, ")[0]
+
+
+def beside(
+    drawn: Sequence[Drawn], models: Iterable[str], scratch: Path, took: dict[str, float], prefix: str = ""
+) -> tuple[Comparison, dict[str, list[runs.Ran]]]:
+    """Scenarios on the kernel of each group and on these models: what differs, and the kernels' runs."""
+    compared = Comparison(("uml", "model"))
+
+    def timed(name: str, system: System, tables: list[dict[str, Any]]) -> list[runs.Ran]:
+        began = time.monotonic()
+        answer = runs.on(system, tables, scratch, shown(prefix + name, len(drawn)))
+        took[prefix + name] = time.monotonic() - began
+        return answer
+
+    # Settings of a real kernel mean nothing to the model, so one run of it serves every group.
+    ran = {
+        name: timed(f"model {name}", system_of(name), [table_of(one, name) for one in drawn])
+        for name in models
+    }
+    virtual = {
+        group: timed(f"uml {group}", runs.LINUX, [table_of(one, PLAIN_PROFILE, group) for one in drawn])
+        for group in GROUPS
+    }
+    for group, left in virtual.items():
+        for name, right in ran.items():
+            compared.add((group, name), drawn, left, right)
+    return compared, virtual
 
 
 def drawings(table: pl.DataFrame, real: pl.DataFrame | None, folder: Path) -> None:

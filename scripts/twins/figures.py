@@ -12,7 +12,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from rexmit.plot.style import LIGHT, save, styled
 
-LOOKS = {"linux-6.1": (LIGHT.mark, "-", "o"), "rfc": (LIGHT.window, "--", "^")}
+from twins.scenarios import PLAIN_PROFILE, RFC, WHOLE
+
+LOOKS = {
+    PLAIN_PROFILE: (LIGHT.ack, "-.", "s"),
+    WHOLE: (LIGHT.mark, "-", "o"),
+    RFC: (LIGHT.window, "--", "^"),
+}
 TITLES = {
     "plain": "Linux 6.1 without RACK and TLP",
     "default": "Linux 6.1 as it comes",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from rexmit.diff.systems import System
 from rexmit.study.draw.losses import PHASES_NS, draw_losses
 from rexmit.study.draw.losses import Losses as Drawn
 
@@ -16,9 +18,47 @@ PLAIN = {"recovery": 0, "early_retrans": 0}
 GROUPS: Mapping[str, Mapping[str, int]] = {"plain": PLAIN, "default": {}}
 """Settings of the kernel beside the congestion control: `plain`, and as it comes."""
 
-__all__ = ["GROUPS", "PHASES_NS", "PLAIN", "SEED", "Drawn", "draw"]
+PLAIN_PROFILE, WHOLE, RFC = "linux-6.1", "linux-6.1 with RACK and TLP", "rfc"
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    PLAIN_PROFILE: {"inherits": "linux-6.1"},
+    WHOLE: {"inherits": "linux-6.1", "recovery": {"rack": True, "tail_probe": True}},
+    RFC: {"inherits": "rfc"},
+}
+"""What the model is: stacks of scenarios, by the names that tables give them."""
+
+APART = 10_000
+"""Scenarios from this number on are looked at by nobody while the model is worked on."""
+
+__all__ = [
+    "APART",
+    "GROUPS",
+    "MODELS",
+    "PHASES_NS",
+    "PLAIN",
+    "PLAIN_PROFILE",
+    "RFC",
+    "SEED",
+    "WHOLE",
+    "Drawn",
+    "draw",
+    "system_of",
+    "table_of",
+]
 
 
 def draw(number: int) -> Drawn:
     """The scenario of this number, from 0."""
     return draw_losses(number, SEED)
+
+
+def system_of(model: str) -> System:
+    """The system of `rexmit diff` that runs one of `MODELS`."""
+    return System.parse(MODELS[model]["inherits"])
+
+
+def table_of(one: Drawn, model: str, group: str = "default") -> dict[str, Any]:
+    """The scenario as its file would hold it, on one of `MODELS` and with a kernel of one of `GROUPS`."""
+    table = one.table("linux-6.1", GROUPS[group])
+    for host in table["hosts"].values():
+        host["stack"] = {**host["stack"], **MODELS[model]}
+    return table

@@ -8,13 +8,19 @@ from rexmit.kernel import KernelError, find_kernel
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
-SAME = (1, 2, 3, 5, 6, 15, 38, 40, 56, 190, 205, 254)
-"""Numbers of scenarios; each has retransmissions, and together they have every cause that the table shows."""
+SAME = {
+    "plain": (1, 2, 3, 5, 6, 15, 38, 40, 56, 190, 205, 254),
+    "default": (16, 29, 37, 84, 107, 110, 144, 176, 195, 202, 242, 264, 297, 307, 330, 382, 429, 499),
+}
+"""Numbers of scenarios by the kernel's settings; together they have every cause that the table shows."""
 
 NEAR_NS = 1_000
 
 
-def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("group", SAME)
+def test_the_model_sends_what_linux_sends(
+    group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     try:
         kernel = find_kernel()
     except KernelError as error:
@@ -24,14 +30,15 @@ def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(SCRIPTS)
     from twins import runs  # type: ignore[import-not-found]
     from twins.compare import row_of
-    from twins.scenarios import PLAIN, draw
+    from twins.scenarios import PLAIN_PROFILE, WHOLE, draw, table_of
 
-    tables = [draw(number).table("linux-6.1", PLAIN) for number in SAME]
+    profile = WHOLE if group == "default" else PLAIN_PROFILE
+    tables = [table_of(draw(number), profile, group) for number in SAME[group]]
     real, model = (
         runs.on(system, tables, tmp_path, lambda _: None)
         for system in (runs.LINUX, System.parse("linux-6.1"))
     )
-    for number, one, other in zip(SAME, real, model, strict=True):
+    for number, one, other in zip(SAME[group], real, model, strict=True):
         row = row_of(one, other, ("uml", "model"))
         assert row["identical"], f"{number}: {row['kind']} at {row['first_packet']}: {row}"
         assert row["times_off_ns"] <= NEAR_NS, f"{number}: times differ by {row['times_off_ns']} ns"

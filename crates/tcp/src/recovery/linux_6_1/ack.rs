@@ -116,7 +116,13 @@ impl Linux61 {
     }
 
     /// `tcp_sacktag_write_queue`.
-    fn take_blocks(&mut self, tcb: &Tcb, now: Instant, segment: &TcpSegment, told: &mut Told) -> PacketReport {
+    fn take_blocks(
+        &mut self,
+        tcb: &Tcb,
+        now: Instant,
+        segment: &TcpSegment,
+        told: &mut Told,
+    ) -> PacketReport {
         let Some(blocks) = Blocks::of(tcb, segment, told.prior_una).map(Blocks::in_order) else {
             return PacketReport::default();
         };

@@ -152,7 +152,10 @@ impl Linux61 {
             if !needless && tcb.marks.sack {
                 rack.advance(now, &packet, tcb.least_rtt);
             }
-            if self.told_latest.is_none_or(|(at, end, _)| is_later((micros(packet.at), packet.end), (at, end))) {
+            if self
+                .told_latest
+                .is_none_or(|(at, end, _)| is_later((micros(packet.at), packet.end), (at, end)))
+            {
                 self.told_latest = Some((micros(packet.at), packet.end, packet.delivered));
             }
         }

@@ -203,7 +203,8 @@ pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: us
     let packets = way.packets();
     if packets.keeps_cuts && alone {
         let (wnd_end, una) = (tcb.snd.una + tcb.snd.wnd, tcb.snd.una);
-        packets.queue.put_together(i, una, tcb.snd.mss, wnd_end);
+        let fin = tcb.marks.sent_fin.then(|| tcb.snd.max - 1);
+        packets.queue.put_together(i, una, tcb.snd.mss, wnd_end, fin);
     }
     let (keeps_cuts, Some(packet)) = (packets.keeps_cuts, packets.queue.get(i).copied()) else { return };
     way.before_resend(tcb, now, packet.at);

@@ -54,13 +54,6 @@ pub(crate) struct PacketReport {
     pub sacked: bool,
 }
 
-impl Sent {
-    /// It may be a FIN alone; `last`: nothing is behind it.
-    fn is_bare_fin(&self, last: bool) -> bool {
-        last && self.end == self.start + 1
-    }
-}
-
 impl PacketReport {
     fn note_original(&mut self, packet: &Sent, mark: SeqNumber) {
         let first = self.times.map_or(packet.at, |(first, _)| first);
@@ -414,12 +407,20 @@ impl SentQueue {
     }
 
     /// The packet at `i` is about to leave again: those behind it that fit into its segment, and into the peer's window,
-    /// become a part of it (`tcp_retrans_try_collapse`).
-    pub fn put_together(&mut self, i: usize, una: SeqNumber, mss: u32, wnd_end: SeqNumber) {
+    /// become a part of it (`tcp_retrans_try_collapse`). `fin`: the number of our FIN, if it has left.
+    pub fn put_together(
+        &mut self,
+        i: usize,
+        una: SeqNumber,
+        mss: u32,
+        wnd_end: SeqNumber,
+        fin: Option<SeqNumber>,
+    ) {
         while let (Some(&to), Some(&next)) = (self.packets.get(i), self.packets.get(i + 1)) {
-            let (start, fits) = (to.start.max(una), |end: SeqNumber| end.diff(to.start.max(una)) <= mss as i32);
+            let (start, fits) =
+                (to.start.max(una), |end: SeqNumber| end.diff(to.start.max(una)) <= mss as i32);
             // A FIN alone takes a number and no room.
-            let bare = next.is_bare_fin(self.packets.len() == i + 2);
+            let bare = fin == Some(next.start);
             let room = fits(next.end) || (bare && fits(next.start));
             if to.end.diff(start) >= mss as i32 || !room || to.sacked || next.sacked || next.end > wnd_end {
                 return;

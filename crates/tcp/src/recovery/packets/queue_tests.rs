@@ -75,3 +75,54 @@ fn a_reported_head_forgets_all_reports() {
     assert_eq!((q.sacked, q.lost), (0, 9));
     q.check();
 }
+
+/// `tcp_timeout_mark_lost`: behind the head, what is too young stays.
+#[test]
+fn a_timeout_spares_what_is_young() {
+    let mut q = ten();
+    q.lose_all_but(|at| at.as_nanos() >= 7_000_000);
+    assert_eq!((q.lost, q.in_flight()), (7, 3));
+    let mut q = ten();
+    q.lose_all_but(|_| true);
+    assert_eq!(q.lost, 1);
+    q.check();
+}
+
+/// `tcp_retrans_try_collapse`: what fits in behind a packet joins it, unless it is reported or beyond the peer's window.
+#[test]
+fn packets_that_fit_are_put_together() {
+    let together = |mss: u32, window: u32, prepare: fn(&mut SentQueue)| {
+        let mut q = ten();
+        prepare(&mut q);
+        q.put_together(0, s(0), mss, s(window), None);
+        q.check();
+        (q.len(), q.head().unwrap().end)
+    };
+    assert_eq!(together(300, 1_000, |_| {}), (8, s(300)));
+    assert_eq!(together(399, 1_000, |_| {}), (8, s(300)));
+    assert_eq!(together(300, 250, |_| {}), (9, s(200)));
+    assert_eq!(together(100, 1_000, |_| {}), (10, s(100)));
+    let reported = |q: &mut SentQueue| drop(q.report(&[(s(200), s(300))], s(0), s(1_000)));
+    assert_eq!(together(1_000, 1_000, reported), (9, s(200)));
+    // What was lost and had left again leaves these counts with the packet that it joins.
+    let lost = |q: &mut SentQueue| {
+        q.lose(1);
+        q.send_again(1, s(200), Instant::ZERO, s(1_000));
+    };
+    assert_eq!(together(200, 1_000, lost), (9, s(200)));
+}
+
+/// A bare FIN takes no room in a segment.
+#[test]
+fn a_bare_fin_fits_behind_a_full_segment_less_one_byte() {
+    let mut q = SentQueue::default();
+    q.push(s(0), s(99), Instant::ZERO, true);
+    q.push(s(99), s(100), Instant::ZERO, true);
+    q.put_together(0, s(0), 100, s(1_000), Some(s(99)));
+    assert_eq!(q.len(), 1);
+    let mut q = SentQueue::default();
+    q.push(s(0), s(100), Instant::ZERO, true);
+    q.push(s(100), s(101), Instant::ZERO, true);
+    q.put_together(0, s(0), 100, s(1_000), Some(s(100)));
+    assert_eq!(q.len(), 2, "a full segment is not looked at");
+}
