@@ -1,129 +1,217 @@
-//! Packets for the device: several segments that the stack handles as one, whether or not the device splits them
-//! (`tcp_tso_autosize`, `tcp_mss_split_point`, `tcp_tso_should_defer`).
-//!
-//! The queue's own packets, which end where a write filled one, are not modelled: what waits counts as one.
+//! The send queue of Linux, in packets of several segments, whether or not a device splits them: how `write` fills them
+//! (`tcp_sendmsg_locked`, `tcp_xmit_size_goal`), how they are cut and held back (`tcp_write_xmit`, `tcp_tso_autosize`,
+//! `tcp_mss_split_point`, `tcp_tso_should_defer`), and how much of them there may be (`tcp_sndbuf_expand`,
+//! `sk_stream_write_space`). LK-QUEUE-1 to LK-QUEUE-4, LK-PUSH-1, LK-DEFER-1.
 
+use std::collections::VecDeque;
+
+use rexmit_stack::Event;
 use rexmit_units::{Duration, Instant};
+use rexmit_wire::SeqNumber;
 
 use super::Tcb;
 use crate::profile::NagleRule;
-use crate::recovery::{Phase, Status};
+use crate::recovery::{LossRecovery, Phase, Status};
 
 /// Largest packet for a device, bytes (`sk_gso_max_size`).
-const LARGEST: u64 = 65_536 - 257;
+const LARGEST: u32 = 65_536 - 321;
 /// One is never smaller where there are the data, segments (`tcp_min_tso_segs`).
 const LEAST: u64 = 2;
 /// A sender that has been silent for longer does not wait (`tcp_tso_should_defer`).
 const RECENT: Duration = Duration::from_millis(1);
 /// Nor does one that may use such a part of its window (`tcp_tso_win_divisor`).
 const SHARE: u64 = 3;
+/// Memory that a packet takes beside its data.
+const OVERHEAD: u32 = 1_280;
+/// Memory that a full segment is reckoned with (`tcp_sndbuf_expand`), beside its options and headers rounded up to a power of two.
+const SEGMENT_OVERHEAD: u32 = 256;
+/// Headers and the like of a segment, before that is rounded up.
+const SEGMENT_HEADERS: u32 = 320 + 320;
+/// The send buffer is reckoned for so many segments at least: the first window.
+const LEAST_SEGMENTS: u32 = 10;
 
-/// The packet for the device that is being sent.
-#[derive(Clone, Copy, Debug, Default)]
-struct DevicePacket {
-    /// Segments that it has, and those of them that have not left.
-    segments: u32,
-    left: u32,
+/// What lets data leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// As Nagle's rule and the wait for a larger packet allow (`__tcp_push_pending_frames`).
+    #[default]
+    Usual,
+    /// As the wait allows, short ones too (TCP_NAGLE_PUSH).
+    Short,
+    /// One packet at most, at once (`tcp_push_one`).
+    One,
+    /// The same, cwnd or not: a probe for a lost tail (`tcp_send_loss_probe`).
+    Probe,
 }
 
-/// What packets for the device are made by.
+/// A packet that has not left, or what is left of it.
 #[derive(Clone, Copy, Debug, Default)]
+struct Queued {
+    len: u32,
+    /// Its last segment is marked with PSH.
+    push: bool,
+}
+
+/// The packets of a connection that have not left, and the one that is leaving.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Device {
-    packet: DevicePacket,
+    queued: VecDeque<Queued>,
+    /// Bytes of the packet that is leaving, and those of them that have not left.
+    packet: u32,
+    left: u32,
+    /// Its last segment is marked with PSH.
+    push: bool,
+    /// Packets that began to leave in this round of sending.
+    begun: u32,
+    /// What lets data leave now.
+    pub how: Push,
     /// In this round of sending data wait although cwnd has room.
     pub deferred: bool,
     /// When anything last left.
     last_sent: Instant,
+    /// How far the writer has pushed (`pushed_seq`); none before its first write.
+    pushed: Option<SeqNumber>,
+    /// Memory that the queue may take (`sk_sndbuf`).
+    limit: u32,
 }
 
 impl Device {
     /// A round of sending begins.
     pub fn begin_round(&mut self) {
-        (self.packet, self.deferred) = (DevicePacket::default(), false);
+        (self.begun, self.deferred) = (0, false);
     }
 
-    /// Has one segment left of the packet that is being sent?
-    pub fn has_begun(&self) -> bool {
-        self.packet.left + 1 == self.packet.segments
-    }
-
-    /// Is there more of the packet that is being sent?
+    /// Is there more of the packet that is leaving?
     pub fn is_under_way(&self) -> bool {
-        self.packet.left > 0
+        self.left > 0
     }
 
-    /// A segment leaves; `new_data`: as a part of the packet. Is it the last of several?
-    pub fn leave(&mut self, now: Instant, new_data: bool) -> bool {
+    /// Is the next segment the first of its packet?
+    pub fn begins(&self) -> bool {
+        self.left == self.packet
+    }
+
+    /// A segment leaves; `new`: so many bytes that have not left before. Is it to be marked with PSH?
+    pub fn leave(&mut self, now: Instant, new: u32, mss: u32) -> bool {
         self.last_sent = now;
-        if !new_data {
+        if new == 0 {
             return false;
         }
-        self.packet.left = self.packet.left.saturating_sub(1);
-        self.packet.left == 0 && self.packet.segments > 1
+        if self.left == 0 {
+            self.force_out(new);
+            return false;
+        }
+        self.left = self.left.saturating_sub(new);
+        self.left == 0 && (self.packet > mss || self.push)
+    }
+
+    /// Bytes that leave as they are, a probe of a closed window.
+    fn force_out(&mut self, mut bytes: u32) {
+        while let Some(head) = self.queued.front_mut().filter(|_| bytes > 0) {
+            let part = bytes.min(head.len);
+            (head.len, bytes) = (head.len - part, bytes - part);
+            if head.len == 0 {
+                self.queued.pop_front();
+            }
+        }
+    }
+
+    /// Packets that wait or are leaving.
+    fn packets(&self) -> u32 {
+        self.queued.len() as u32 + u32::from(self.left > 0)
     }
 }
 
-/// What a packet for the device may hold.
+/// The first packet that waits, and what it may have.
 #[derive(Clone, Copy, Debug)]
-struct Room {
-    /// Segments of the largest packet.
-    most: u64,
-    /// Bytes that wait, that cwnd leaves, and that the peer's window leaves.
-    waiting: u64,
+struct Head {
+    len: u64,
+    is_last: bool,
+    /// It ends with a FIN.
+    fin: bool,
+    /// Bytes that cwnd leaves, and that the peer's window leaves.
     congestion: u64,
     window: u64,
 }
 
 impl Tcb {
-    /// New data are about to leave: begins another packet where the last one is complete. True if the data wait for
-    /// an acknowledgment instead, so that more of them may go together (LK-DEFER-1).
-    pub(super) fn begin_device_packet(&mut self, now: Instant, status: &Status) -> bool {
-        let Some(device) = self.device.as_deref().copied().filter(|device| device.packet.left == 0) else {
-            return false;
-        };
-        let (most, quota) = (self.segments_a_device_packet(status), self.quota(status));
-        let mss = u64::from(self.snd.mss);
-        let waiting = (i64::from(self.buffer.len()) - self.off()).max(0) as u64;
-        let window = (i64::from(self.snd.wnd) - self.off()).max(0) as u64;
-        let congestion = u64::from(quota) * mss;
-        let room = Room { most, waiting, congestion, window };
-        let mut next = device;
-        let waits = waiting > mss && !self.marks.pushing && self.defers(now, &device, &room, status);
-        if waits {
-            next.deferred = congestion < window && congestion <= waiting;
+    /// Bytes that may leave of the packet that is leaving, or of the next one, which begins with that (`tcp_write_xmit`).
+    pub(super) fn permit_packet(&mut self, now: Instant, status: &Status) -> u32 {
+        let Some(device) = self.device.as_deref() else { return 0 };
+        if device.left > 0 {
+            return device.left;
+        }
+        let single = matches!(device.how, Push::One | Push::Probe) && device.begun > 0;
+        let (how, next) = (device.how, device.queued.front().copied());
+        let Some(queued) = next.filter(|_| !single) else { return 0 };
+        let len = self.next_packet(now, status, how, queued.len.into());
+        let Some(device) = self.device.as_deref_mut().filter(|_| len > 0) else { return 0 };
+        (device.packet, device.left, device.push) = (len, len, false);
+        device.begun += 1;
+        if len < queued.len {
+            device.queued[0].len -= len;
         } else {
-            let most = most.min(u64::from(quota)).max(1);
-            let needed = waiting.min(window);
-            let short = u64::from(!needed.is_multiple_of(mss) && self.short_may_go());
-            let segments = (needed / mss + short).clamp(1, most) as u32;
-            next.packet = DevicePacket { segments, left: segments };
+            device.queued.pop_front();
+            device.push = queued.push;
         }
-        if let Some(device) = self.device.as_deref_mut() {
-            *device = next;
-        }
-        waits
+        len
     }
 
-    /// Packets that cwnd leaves.
-    fn quota(&self, status: &Status) -> u32 {
-        self.window.packets().saturating_sub(status.in_flight)
+    /// The size of the packet that may leave now; 0: none.
+    fn next_packet(&mut self, now: Instant, status: &Status, how: Push, len: u64) -> u32 {
+        let mss = u64::from(self.snd.mss);
+        let Some(device) = self.device.as_deref() else { return 0 };
+        let is_last = device.queued.len() == 1;
+        let fin = is_last && self.state.wants_fin();
+        let cwnd = self.window.packets();
+        let room = cwnd.saturating_sub(status.in_flight);
+        let window = (i64::from(self.snd.wnd) - self.off()).max(0) as u64;
+        let head = Head { len, is_last, fin, congestion: u64::from(room) * mss, window };
+        // No packet is larger than half of cwnd; the last one of all is not held back (`tcp_cwnd_test`).
+        let forced = (fin && len <= mss) || how == Push::Probe;
+        let quota = u64::from(room.min((cwnd >> 1).max(1)).max(u32::from(forced)));
+        if quota == 0 || window < len.min(mss) {
+            return 0;
+        }
+        let may_be_short = how != Push::Usual || !is_last || fin || self.short_may_go();
+        if len <= mss {
+            return if len == mss || may_be_short { len as u32 } else { 0 };
+        }
+        let most = self.segments_a_device_packet(status);
+        if matches!(how, Push::Usual | Push::Short) && self.defers(now, &head, most, status) {
+            let deferred = head.congestion < head.window && head.congestion <= head.len;
+            if let Some(device) = self.device.as_deref_mut() {
+                device.deferred |= deferred;
+            }
+            return 0;
+        }
+        let most = mss * quota.min(most);
+        let needed = len.min(window);
+        if most <= needed || (most <= window && !is_last) {
+            return most.min(len) as u32;
+        }
+        // The rest of a segment goes with it where Nagle's rule lets it (`tcp_mss_split_point`).
+        let short = how != Push::Usual || self.short_may_go();
+        (if short { needed } else { needed - needed % mss }) as u32
     }
 
     /// `tcp_tso_should_defer`.
-    fn defers(&self, now: Instant, device: &Device, of: &Room, status: &Status) -> bool {
+    fn defers(&self, now: Instant, head: &Head, most: u64, status: &Status) -> bool {
         let mss = u64::from(self.snd.mss);
-        let room = of.congestion.min(of.window);
+        let room = head.congestion.min(head.window);
         let usable = u64::from(self.snd.wnd).min(u64::from(self.window.packets()) * mss);
+        let last_sent = self.device.as_deref().map_or(Instant::ZERO, |device| device.last_sent);
         if matches!(status.phase, Phase::Recovery | Phase::Loss)
-            || now.saturating_since(device.last_sent) > RECENT
-            || room >= of.most * mss
+            || now.saturating_since(last_sent) > RECENT
+            || room >= most * mss
+            || (!head.is_last && room >= head.len)
             || room >= usable / SHARE
         {
             return false;
         }
-        let Some((head, srtt)) = status.oldest.zip(self.rtt.srtt()) else { return false };
+        let Some((oldest, srtt)) = status.oldest.zip(self.rtt.srtt()) else { return false };
         let patience = Duration::from_nanos(srtt.as_nanos() / 2).min(RECENT);
-        head + srtt <= now + patience && (room <= of.waiting || !self.state.wants_fin())
+        oldest + srtt <= now + patience && (room <= head.len || !head.fin)
     }
 
     /// What leaves in a millisecond at the rate of this round trip, and for near peers more (`tcp_tso_autosize`,
@@ -136,17 +224,131 @@ impl Tcb {
         let out = u64::from(cwnd.max(status.out));
         let rate = mss * out * 10_000 * percent / micros.max(1);
         let near = (self.least_rtt.as_nanos() / 1_000) >> 9;
-        let bytes = (rate >> 10) + if near < 32 { LARGEST >> near } else { 0 };
-        (bytes.min(LARGEST) / mss).max(LEAST)
+        let bytes = (rate >> 10) + if near < 32 { u64::from(LARGEST) >> near } else { 0 };
+        (bytes.min(LARGEST.into()) / mss).max(LEAST)
     }
 
     /// Nagle's rule lets a short segment go.
     fn short_may_go(&self) -> bool {
-        !self.marks.more_to_come
-            && match self.profile.output.nagle {
-                NagleRule::Off => true,
-                NagleRule::On => self.snd.max == self.snd.una,
-                NagleRule::Minshall => self.snd.short_end <= self.snd.una,
+        match self.profile.output.nagle {
+            NagleRule::Off => true,
+            NagleRule::On => self.snd.max == self.snd.una,
+            NagleRule::Minshall => self.snd.short_end <= self.snd.una,
+        }
+    }
+
+    /// Bytes of a packet that a writer fills, whole segments: as many as a device takes, and half of the largest window that
+    /// the peer has offered (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    fn size_goal(&self) -> u32 {
+        let half = if self.snd.max_wnd > 536 { self.snd.max_wnd / 2 } else { self.snd.max_wnd };
+        let most = if half > 0 { LARGEST.min(half) } else { LARGEST };
+        (most / self.snd.mss).max(1) * self.snd.mss
+    }
+
+    /// Memory that the send queue takes (`sk_wmem_queued`).
+    fn queued_memory(&self, status: &Status) -> u32 {
+        let waiting = self.device.as_deref().map_or(0, Device::packets);
+        self.buffer.len() + OVERHEAD * (waiting + status.packets)
+    }
+
+    /// The send queue may take memory for twice the window (`tcp_sndbuf_expand`).
+    fn expand_send_memory(&mut self) {
+        let segment = (self.snd.max_opd + SEGMENT_HEADERS).next_power_of_two() + SEGMENT_OVERHEAD;
+        let wanted = 2 * self.window.packets().max(LEAST_SEGMENTS).saturating_mul(segment);
+        let most = self.buffer.limit;
+        if let Some(device) = self.device.as_deref_mut() {
+            device.limit = device.limit.max(wanted.min(most));
+        }
+    }
+
+    /// What `write` takes, in packets that it fills, each offered to the wire when it is full (`tcp_sendmsg_locked`).
+    pub(super) fn write_packets<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        len: u64,
+        recovery: &mut R,
+    ) -> u64 {
+        if self.device.as_deref().is_some_and(|device| device.limit == 0) {
+            self.expand_send_memory();
+        }
+        let written = self.snd.una + self.buffer.len();
+        let Some(device) = self.device.as_deref_mut() else { return 0 };
+        device.pushed.get_or_insert(written);
+        let mut left = len;
+        while left > 0 {
+            let goal = self.size_goal();
+            let memory = self.queued_memory(&recovery.status());
+            let Some(device) = self.device.as_deref_mut() else { break };
+            if device.queued.back().is_none_or(|tail| tail.len >= goal) {
+                if memory >= device.limit {
+                    break;
+                }
+                device.queued.push_back(Queued::default());
             }
+            let Some(tail) = device.queued.back_mut() else { break };
+            let part = left.min((goal - tail.len).into()) as u32;
+            (tail.len, tail.push) = (tail.len + part, false);
+            let (full, is_head) = (tail.len == goal, device.queued.len() == 1);
+            left -= u64::from(part);
+            self.buffer.push(part);
+            if full && left > 0 {
+                if self.is_push_due() {
+                    self.mark_push();
+                    self.push(now, Push::Short, recovery);
+                } else if is_head {
+                    self.push(now, Push::One, recovery);
+                }
+            }
+        }
+        if left < len {
+            self.mark_push();
+            self.push(now, if left > 0 { Push::Short } else { Push::Usual }, recovery);
+        }
+        self.writer_needs = u32::from(left > 0);
+        len - left
+    }
+
+    /// More was written since the last push than half of the peer's largest window (`forced_push`).
+    fn is_push_due(&self) -> bool {
+        let written = self.snd.una + self.buffer.len();
+        let pushed = self.device.as_deref().and_then(|device| device.pushed);
+        pushed.is_some_and(|pushed| written > pushed + self.snd.max_wnd / 2)
+    }
+
+    /// `tcp_mark_push`.
+    fn mark_push(&mut self) {
+        let written = self.snd.una + self.buffer.len();
+        let Some(device) = self.device.as_deref_mut() else { return };
+        if let Some(tail) = device.queued.back_mut() {
+            tail.push = true;
+            device.pushed = Some(written);
+        }
+    }
+
+    /// All leaves that may.
+    pub(crate) fn push<R: LossRecovery + ?Sized>(&mut self, now: Instant, how: Push, recovery: &mut R) {
+        if let Some(device) = self.device.as_deref_mut() {
+            device.how = how;
+        }
+        self.output(now, recovery);
+        if let Some(device) = self.device.as_deref_mut() {
+            device.how = Push::Usual;
+        }
+    }
+
+    /// A packet has left, or an acknowledgment was taken and all has left that could: a writer that waits for memory goes on
+    /// once a third of it is free. Where cwnd is not full, there is more of it (`tcp_check_space`).
+    pub(super) fn check_space(&mut self, status: &Status) {
+        if self.writer_needs == 0 {
+            return;
+        }
+        if status.in_flight < self.window.packets() {
+            self.expand_send_memory();
+        }
+        let (memory, limit) = (self.queued_memory(status), self.device.as_deref().map_or(0, |d| d.limit));
+        if memory < limit && limit - memory >= memory / 2 {
+            self.writer_needs = 0;
+            self.raise(Event::Writable);
+        }
     }
 }

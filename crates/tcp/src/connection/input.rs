@@ -122,6 +122,9 @@ impl Tcb {
         if need_output || self.marks.ack_now {
             self.output(now, recovery);
         }
+        if self.device.is_some() {
+            self.check_space(&recovery.status());
+        }
     }
 
     fn is_repeated_syn(&self, segment: &TcpSegment) -> bool {

@@ -18,7 +18,7 @@ mod by_rate;
 mod cached;
 mod delayed_ack;
 mod departures;
-mod device;
+pub(crate) mod device;
 mod growth;
 mod handshake;
 mod input;

@@ -68,7 +68,7 @@ impl Tcb {
             }
             let paced = self.by_rate.is_some() && !self.marks.force && self.waits_for_pace(now);
             let plan = if paced { self.plan_of_no_data() } else { self.plan(now, recovery) };
-            if !self.is_due(&plan, idle) || self.is_deferred(now, &plan, recovery) {
+            if !self.is_due(&plan, idle) {
                 self.keep_a_timer(now);
                 return;
             }
@@ -78,12 +78,6 @@ impl Tcb {
                 return;
             }
         }
-    }
-
-    /// LK-DEFER-1: do new data wait for those that may soon go with them?
-    fn is_deferred<R: LossRecovery + ?Sized>(&mut self, now: Instant, plan: &Plan, recovery: &R) -> bool {
-        let new_data = plan.len > 0 && !plan.hole && !self.marks.force && self.snd.nxt == self.snd.max;
-        new_data && self.device.is_some() && self.begin_device_packet(now, &recovery.status())
     }
 
     /// The smallest of the peer's window, cwnd and, where it is in use, the window by bandwidth (FB-OUT-4).
@@ -168,7 +162,14 @@ impl Tcb {
                 self.timers.persist = Timers::OFF;
                 self.persist_shift = 0;
             }
-            if self.marks.probing { self.permit_probe() } else { recovery.permit(self) }
+            match () {
+                () if self.marks.probing => self.permit_probe(),
+                () if self.device.is_some() && self.snd.nxt == self.snd.max && !self.marks.force => {
+                    let len = self.permit_packet(now, &recovery.status());
+                    Permit::Next { len: len.into(), again: true }
+                }
+                () => recovery.permit(self),
+            }
         };
         let (mut len, hole, again, seq) = match permit {
             Permit::Hole { seq, len } => {
@@ -227,7 +228,7 @@ impl Tcb {
 
     #[inline]
     fn is_data_due(&self, plan: &Plan, idle: bool) -> bool {
-        if plan.len == self.snd.mss || plan.hole || self.marks.force || self.marks.pushing {
+        if plan.len == self.snd.mss || plan.hole || self.marks.force || self.is_packet_leaving() {
             return true;
         }
         let ends_buffer = plan.off + i64::from(plan.len) >= i64::from(self.buffer.len());
@@ -240,6 +241,12 @@ impl Tcb {
             return true;
         }
         (self.snd.max_wnd > 0 && plan.len >= self.snd.max_wnd / 2) || self.snd.nxt < self.snd.max
+    }
+
+    /// Of a packet for the device all leaves, whatever the size of its last segment.
+    #[inline]
+    fn is_packet_leaving(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| device.is_under_way())
     }
 
     /// The window can move by two segments or half the buffer (FB-WIN-5).
@@ -373,11 +380,6 @@ impl Tcb {
         let mut segment = self.segment(now, seq, len, fin);
         segment.sack = sack;
         self.note_outstanding(now, seq, len + u32::from(fin && !shows_fin));
-        if let Some(device) = &mut self.device
-            && device.leave(now, len > 0 && !plan.hole)
-        {
-            segment.flags = segment.flags.with(Flags::PSH); // LK-PUSH-1
-        }
         let sent = Sent { seq, len, fin, hole: plan.hole, is_new: seq == self.snd.max };
         if !shows_fin {
             recovery.on_sent(self, now, &sent);
@@ -394,6 +396,16 @@ impl Tcb {
             self.advance_nxt(now, &sent);
             if len > 0 && self.few.is_some() {
                 self.schedule_probe(now, recovery.status().phase);
+            }
+        }
+        if let Some(device) = &mut self.device {
+            // LK-PUSH-1
+            let new = if plan.hole || !sent.is_new { 0 } else { len };
+            let push = device.leave(now, new, self.snd.mss);
+            let flags = segment.flags.without(Flags::PSH);
+            segment.flags = if push { flags.with(Flags::PSH) } else { flags };
+            if new > 0 && !device.is_under_way() {
+                self.check_space(&recovery.status());
             }
         }
         if len > 0 {

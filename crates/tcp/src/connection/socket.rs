@@ -20,6 +20,9 @@ impl Tcb {
         if !matches!(self.state, State::Established | State::CloseWait) {
             return 0;
         }
+        if self.device.is_some() {
+            return self.write_packets(now, len, recovery);
+        }
         // Never more than the whole buffer, or the writer would sleep for ever.
         let low_water = self.profile.buffers.low_water.0.min(u64::from(self.buffer.limit)).max(1);
         let piece = self.profile.buffers.write_piece.map_or(u64::MAX, |p| p.0.max(1));
@@ -45,7 +48,8 @@ impl Tcb {
 
     /// Wakes a blocked writer once there is space enough.
     pub(crate) fn wake_writer(&mut self) {
-        if self.writer_needs > 0 && self.buffer.space() >= self.writer_needs {
+        // The queue of packets is looked at when all has left that could.
+        if self.writer_needs > 0 && self.device.is_none() && self.buffer.space() >= self.writer_needs {
             self.writer_needs = 0;
             self.raise(Event::Writable);
         }

@@ -161,8 +161,6 @@ pub(crate) struct Marks {
     pub force: bool,
     /// A probe for a lost tail is to leave.
     pub probing: bool,
-    /// New data leave whatever holds them back otherwise: a probe of Linux's.
-    pub pushing: bool,
     /// A FIN has been sent.
     pub sent_fin: bool,
     /// Timestamps are in use.

@@ -174,8 +174,10 @@ impl Sent {
 pub struct Status {
     /// What the sender is doing.
     pub phase: Phase,
-    /// Packets sent and not acknowledged (`packets_out`).
+    /// Segments sent and not acknowledged (`packets_out`).
     pub out: u32,
+    /// Packets of the send queue that they were sent as, where these hold several.
+    pub packets: u32,
     /// Those of them that are believed to be in the network.
     pub in_flight: u32,
     /// When the earliest of them left last.
@@ -185,7 +187,7 @@ pub struct Status {
 impl Status {
     /// Of a way to recover that counts bytes.
     pub fn in_bytes(phase: Phase) -> Self {
-        Self { phase, out: 0, in_flight: 0, oldest: None }
+        Self { phase, out: 0, packets: 0, in_flight: 0, oldest: None }
     }
 }
 

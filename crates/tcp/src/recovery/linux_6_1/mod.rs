@@ -20,6 +20,7 @@ use rexmit_wire::SeqNumber;
 use super::packets::{self, Counting, Packets};
 use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::{CongestionControl, Note};
+use crate::connection::device::Push;
 use crate::connection::{RexmtFor, Tcb, Timers};
 use crate::profile::CwndValidation;
 use rack::Rack;
@@ -264,14 +265,13 @@ impl LossRecovery for Linux61 {
     }
 
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {
-        if tcb.marks.pushing { self.permit_probe(tcb) } else { self.packets.permit(tcb) }
+        self.packets.permit(tcb)
     }
 
     fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent) {
         let idle = self.packets.in_flight() == 0;
         self.packets.queue.delivered = self.delivered as u32;
         if self.packets.note_sent(tcb, now, sent) {
-            self.tail.pushed = true;
             if tcb.timers.rexmt_for == RexmtFor::Probe {
                 self.rearm(tcb, now, RexmtFor::Probe);
             }
@@ -290,7 +290,7 @@ impl LossRecovery for Linux61 {
     }
 
     fn after_new(&mut self, tcb: &mut Tcb, now: Instant) {
-        if !tcb.marks.pushing {
+        if tcb.device.as_ref().is_none_or(|device| device.how != Push::Probe) {
             self.schedule_tail_probe(tcb, now, false);
         }
     }

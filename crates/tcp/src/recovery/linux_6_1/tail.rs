@@ -8,8 +8,8 @@ use rexmit_wire::SeqNumber;
 use super::ack::Told;
 use super::rack::LEAST_WAIT;
 use super::{Linux61, Phase};
+use crate::connection::device::Push;
 use crate::connection::{RexmtFor, Tcb};
-use crate::recovery::Permit;
 
 /// What a receiver may wait with the acknowledgment of a single packet (`tcp_rto_min`).
 const ACK_DELAY: Duration = Duration::from_millis(200);
@@ -23,8 +23,6 @@ pub(super) struct Tail {
     end: Option<SeqNumber>,
     /// It was the last packet once more (`tlp_retrans`).
     again: bool,
-    /// Of a probe that is leaving, a segment has left.
-    pub pushed: bool,
 }
 
 impl Tail {
@@ -75,9 +73,7 @@ impl Linux61 {
         let out = self.packets.queue.len();
         let mut left = false;
         if self.may_push(tcb) {
-            (tcb.marks.pushing, self.tail.pushed) = (true, false);
-            tcb.output(now, self);
-            tcb.marks.pushing = false;
+            tcb.push(now, Push::Probe, self);
             left = self.packets.queue.len() > out;
         } else if let Some(last) = self.packets.queue.last().copied() {
             let start = last.start.max(tcb.snd.una);
@@ -100,16 +96,6 @@ impl Linux61 {
         let waiting = i64::from(tcb.buffer.len()) - tcb.off();
         let room = i64::from(tcb.snd.wnd) - tcb.off();
         waiting > 0 && room >= waiting.min(tcb.snd.mss.into())
-    }
-
-    /// While a probe leaves: one packet for the device, whatever cwnd.
-    pub(super) fn permit_probe(&self, tcb: &Tcb) -> Permit {
-        let under_way = tcb.device.as_ref().is_some_and(|device| device.is_under_way());
-        if self.tail.pushed && !under_way {
-            return Permit::next(0);
-        }
-        let waiting = i64::from(tcb.buffer.len().min(tcb.snd.wnd)) - tcb.off();
-        Permit::Next { len: waiting.clamp(0, i64::from(tcb.snd.mss)), again: true }
     }
 
     /// An acknowledgment after a probe: what it repaired was a loss, which lowers the windows once.

@@ -77,6 +77,7 @@ impl Packets {
         Status {
             phase: self.phase,
             out: self.queue.len(),
+            packets: self.queue.begun,
             in_flight: self.in_flight(),
             oldest: self.queue.head().map(|head| head.at),
         }
@@ -181,7 +182,7 @@ impl Packets {
     pub fn note_sent(&mut self, tcb: &Tcb, now: Instant, sent: &Sent) -> bool {
         let new = !sent.hole && sent.is_new && sent.space() > 0;
         if new {
-            let begins = sent.len == 0 || tcb.device.as_ref().is_none_or(|device| device.has_begun());
+            let begins = sent.len == 0 || tcb.device.as_ref().is_none_or(|device| device.begins());
             self.queue.push(sent.seq, sent.seq + sent.space(), now, begins);
         }
         new

@@ -80,6 +80,8 @@ pub(crate) struct SentQueue {
     pub notes_arrivals: bool,
     /// Packets that have arrived, where somebody asks.
     pub delivered: u32,
+    /// Packets of the send queue that these were sent as.
+    pub begun: u32,
 }
 
 impl SentQueue {
@@ -114,6 +116,8 @@ impl SentQueue {
 
     /// A new packet leaves.
     pub fn push(&mut self, start: SeqNumber, end: SeqNumber, at: Instant, begins: bool) {
+        let begins = begins || self.packets.is_empty();
+        self.begun += u32::from(begins);
         self.packets.push_back(Sent {
             start,
             end,
@@ -135,6 +139,7 @@ impl SentQueue {
         let mut news = PacketReport::default();
         while let Some(packet) = self.packets.front().copied().filter(|p| p.end <= una) {
             self.packets.pop_front();
+            self.begun -= u32::from(self.packets.front().is_none_or(|next| next.begins));
             news.acked += 1;
             if self.notes_arrivals && !packet.sacked {
                 self.arrived.push(packet);
@@ -262,7 +267,7 @@ impl SentQueue {
     /// What was before the packet at `i` has left again without it (`tcp_fragment`).
     pub fn cut(&mut self, i: usize) {
         if let Some(packet) = self.packets.get_mut(i) {
-            packet.begins = true;
+            self.begun += u32::from(!std::mem::replace(&mut packet.begins, true));
         }
     }
 
@@ -421,11 +426,13 @@ impl SentQueue {
                 (to.start.max(una), |end: SeqNumber| end.diff(to.start.max(una)) <= mss as i32);
             // A FIN alone takes a number and no room.
             let bare = fin == Some(next.start);
+            let alone = next.begins && self.packets.get(i + 2).is_none_or(|behind| behind.begins);
             let room = fits(next.end) || (bare && fits(next.start));
-            if to.end.diff(start) >= mss as i32 || !room || to.sacked || next.sacked || next.end > wnd_end {
+            if to.end.diff(start) >= mss as i32 || !room || !alone || to.sacked || next.sacked || next.end > wnd_end {
                 return;
             }
             self.packets.remove(i + 1);
+            self.begun -= 1;
             self.lost -= u32::from(next.lost);
             self.resent -= u32::from(next.resent);
             let packet = &mut self.packets[i];
@@ -441,6 +448,7 @@ impl SentQueue {
         if end < packet.end {
             let rest = Sent { start: end, begins: true, ..*packet };
             packet.end = end;
+            self.begun += 1;
             self.lost += u32::from(rest.lost);
             self.packets.insert(i + 1, rest);
         }
@@ -455,6 +463,8 @@ impl SentQueue {
     #[cfg(test)]
     pub fn check(&self) {
         let count = |f: fn(&Sent) -> bool| self.packets.iter().filter(|p| f(p)).count() as u32;
+        let headless = self.head().is_some_and(|head| !head.begins);
+        assert_eq!(self.begun, count(|p| p.begins) + u32::from(headless));
         assert_eq!(self.resent, count(|p| p.resent));
         assert_eq!(self.lost, count(|p| p.lost));
         assert!(self.packets.iter().zip(self.packets.iter().skip(1)).all(|(a, b)| a.end <= b.start));

@@ -102,7 +102,9 @@ fn packets_that_fit_are_put_together() {
     assert_eq!(together(399, 1_000, |_| {}), (8, s(300)));
     assert_eq!(together(300, 250, |_| {}), (9, s(200)));
     assert_eq!(together(100, 1_000, |_| {}), (10, s(100)));
-    let reported = |q: &mut SentQueue| drop(q.report(&[(s(200), s(300))], s(0), s(1_000)));
+    let reported = |q: &mut SentQueue| {
+        q.report(&[(s(200), s(300))], s(0), s(1_000));
+    };
     assert_eq!(together(1_000, 1_000, reported), (9, s(200)));
     // What was lost and had left again leaves these counts with the packet that it joins.
     let lost = |q: &mut SentQueue| {
