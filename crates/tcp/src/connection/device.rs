@@ -287,7 +287,9 @@ impl Tcb {
             }
             let Some(tail) = device.queued.back_mut() else { break };
             let part = left.min((goal - tail.len).into()) as u32;
-            (tail.len, tail.push) = (tail.len + part, false);
+            tail.len += part;
+            // What was pushed in this write stays so when more is added.
+            tail.push &= left < len;
             let (full, is_head) = (tail.len == goal, device.queued.len() == 1);
             left -= u64::from(part);
             self.buffer.push(part);

@@ -58,12 +58,11 @@ impl Tcb {
             let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
             rtt.on_data(now, self.rcv.nxt + len, window.saturating_sub(len));
         }
-        if let Some(stamps) = echo.filter(|_| len >= full) {
+        if let Some(stamps) = echo {
             let units = now_stamp.wrapping_sub(stamps.echo);
-            if units as i32 >= 0 {
-                let age = self.profile.clock.timestamp_unit * u64::from(units.max(1));
-                rtt.on_echo(stamps.echo, age);
-            }
+            let unit = self.profile.clock.timestamp_unit;
+            let age = (len >= full && units as i32 >= 0).then(|| unit * u64::from(units.max(1)));
+            rtt.on_echo(stamps.echo, age);
         }
     }
 

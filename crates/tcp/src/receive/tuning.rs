@@ -234,10 +234,10 @@ impl ReceiverRtt {
         self.window = Some((nxt + window, now));
     }
 
-    /// A full segment echoes a timestamp that is `age` old.
-    pub fn on_echo(&mut self, echo: u32, age: Duration) {
-        if echo != self.last_echo {
-            self.last_echo = echo;
+    /// A segment echoes a timestamp, which is `age` old if the segment is a full one. Only the first that echoes it counts.
+    pub fn on_echo(&mut self, echo: u32, age: Option<Duration>) {
+        let fresh = std::mem::replace(&mut self.last_echo, echo) != echo;
+        if let Some(age) = age.filter(|_| fresh) {
             self.update(age.as_nanos() / 1_000, false);
         }
     }
