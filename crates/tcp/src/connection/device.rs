@@ -277,7 +277,10 @@ impl Tcb {
         let mut left = len;
         while left > 0 {
             let goal = self.size_goal();
-            let memory = self.queued_memory(&recovery.status());
+            let (memory, space) = (self.queued_memory(&recovery.status()), self.buffer.space());
+            if space == 0 {
+                break;
+            }
             let Some(device) = self.device.as_deref_mut() else { break };
             if device.queued.back().is_none_or(|tail| tail.len >= goal) {
                 if memory >= device.limit {
@@ -286,7 +289,7 @@ impl Tcb {
                 device.queued.push_back(Queued::default());
             }
             let Some(tail) = device.queued.back_mut() else { break };
-            let part = left.min((goal - tail.len).into()) as u32;
+            let part = left.min((goal - tail.len).min(space).into()) as u32;
             tail.len += part;
             // What was pushed in this write stays so when more is added.
             tail.push &= left < len;
@@ -348,7 +351,8 @@ impl Tcb {
             self.expand_send_memory();
         }
         let (memory, limit) = (self.queued_memory(status), self.device.as_deref().map_or(0, |d| d.limit));
-        if memory < limit && limit - memory >= memory / 2 {
+        let has_space = self.buffer.space() >= self.buffer.limit / 3;
+        if has_space && memory < limit && limit - memory >= memory / 2 {
             self.writer_needs = 0;
             self.raise(Event::Writable);
         }

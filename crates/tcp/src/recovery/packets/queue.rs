@@ -224,6 +224,7 @@ impl SentQueue {
                     news.note_original(&before, mark);
                 }
             }
+            self.shift(i - 1);
             news.sacked = true;
             news.delivered += 1;
             self.fack = match self.fack {
@@ -232,6 +233,15 @@ impl SentQueue {
             };
             self.sacked += 1;
         }
+    }
+
+    /// The packet at `i` was reported: it joins those before it that were, and of the packet of the send queue that it was a
+    /// part of the rest is on its own (`tcp_shift_skb_data`, `tcp_match_skb_to_sack`).
+    fn shift(&mut self, i: usize) {
+        let joins = i.checked_sub(1).is_some_and(|before| self.packets[before].sacked);
+        let begins = std::mem::replace(&mut self.packets[i].begins, !joins);
+        self.begun = self.begun + u32::from(!joins) - u32::from(begins || i == 0);
+        self.cut(i + 1);
     }
 
     /// A duplicate of `[left, right)` was reported: copies of it are in flight no more. Returns how many
