@@ -24,8 +24,7 @@ SHOWN_KINDS = 10
 
 @dataclass(frozen=True)
 class Content:
-    """What the page tells: the table of scenarios, that of causes, that of the runs in real time, and that of
-    scenarios that nobody looks at while the model is worked on."""
+    """What the page tells: tables of the scenarios, causes, runs in real time, and scenarios apart."""
 
     table: pl.DataFrame
     causes: pl.DataFrame
@@ -41,8 +40,8 @@ def write(content: Content) -> str:
         *_about(content.table),
         "## Summary",
         summary_text(content.table),
-        f"The same for as many scenarios of numbers from {APART:,} on, which nobody looks at while the model is "
-        "worked on, so that the score is not one of scenarios that were seen:",
+        f"The same for as many scenarios of numbers from {APART:,} on, which nobody looks at while the model "
+        "is worked on, so that the score is not one of scenarios that were seen:",
         summary_text(content.apart),
         "![Share of scenarios over the difference in time](../img/fidelity-differences.png)",
         "![Time on the model over time on uml](../img/fidelity-times.png)",

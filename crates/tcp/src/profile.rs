@@ -80,6 +80,9 @@ impl Profile {
                 return Err(("host_cache.on", text.into()));
             }
         }
+        if recovery.rack && recovery.sack != SackRecovery::Prr {
+            return Err(("recovery.rack", "goes with recovery.sack = \"prr\"".into()));
+        }
         if recovery.dupack_threshold == 0 {
             return Err(("recovery.dupack_threshold", "must be at least 1".into()));
         }

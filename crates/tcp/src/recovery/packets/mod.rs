@@ -11,6 +11,7 @@ use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{LossRecovery, Permit, Phase, Sent, Status};
 use crate::connection::{RexmtFor, Tcb, Timers};
+use queue::Room;
 pub(super) use queue::{PacketReport, Sent as SentPacket, SentQueue};
 
 /// What every version keeps in `struct tcp_sock`.
@@ -203,9 +204,9 @@ pub(super) trait Counting: LossRecovery {
 pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: usize, alone: bool) {
     let packets = way.packets();
     if packets.keeps_cuts && alone {
-        let (wnd_end, una) = (tcb.snd.una + tcb.snd.wnd, tcb.snd.una);
         let fin = tcb.marks.sent_fin.then(|| tcb.snd.max - 1);
-        packets.queue.put_together(i, una, tcb.snd.mss, wnd_end, fin);
+        let (una, mss) = (tcb.snd.una, tcb.snd.mss);
+        packets.queue.put_together(i, &Room { una, wnd_end: una + tcb.snd.wnd, mss, fin });
     }
     let (keeps_cuts, Some(packet)) = (packets.keeps_cuts, packets.queue.get(i).copied()) else { return };
     way.before_resend(tcb, now, packet.at);

@@ -62,6 +62,18 @@ impl PacketReport {
     }
 }
 
+/// What a packet that leaves again may take along.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub una: SeqNumber,
+    /// The end of the peer's window.
+    pub wnd_end: SeqNumber,
+    /// A full segment.
+    pub mss: u32,
+    /// The number of our FIN, if it has left.
+    pub fin: Option<SeqNumber>,
+}
+
 /// The packets that are out, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentQueue {
@@ -422,23 +434,16 @@ impl SentQueue {
     }
 
     /// The packet at `i` is about to leave again: those behind it that fit into its segment, and into the peer's window,
-    /// become a part of it (`tcp_retrans_try_collapse`). `fin`: the number of our FIN, if it has left.
-    pub fn put_together(
-        &mut self,
-        i: usize,
-        una: SeqNumber,
-        mss: u32,
-        wnd_end: SeqNumber,
-        fin: Option<SeqNumber>,
-    ) {
+    /// become a part of it (`tcp_retrans_try_collapse`).
+    pub fn put_together(&mut self, i: usize, room: &Room) {
         while let (Some(&to), Some(&next)) = (self.packets.get(i), self.packets.get(i + 1)) {
-            let (start, fits) =
-                (to.start.max(una), |end: SeqNumber| end.diff(to.start.max(una)) <= mss as i32);
+            let start = to.start.max(room.una);
+            let fits = |end: SeqNumber| end.diff(start) <= room.mss as i32;
             // A FIN alone takes a number and no room.
-            let bare = fin == Some(next.start);
+            let bare = room.fin == Some(next.start);
             let alone = next.begins && self.packets.get(i + 2).is_none_or(|behind| behind.begins);
-            let room = fits(next.end) || (bare && fits(next.start));
-            if to.end.diff(start) >= mss as i32 || !room || !alone || to.sacked || next.sacked || next.end > wnd_end {
+            let joins = alone && (fits(next.end) || (bare && fits(next.start))) && next.end <= room.wnd_end;
+            if !joins || to.sacked || next.sacked || to.end.diff(start) >= room.mss as i32 {
                 return;
             }
             self.packets.remove(i + 1);

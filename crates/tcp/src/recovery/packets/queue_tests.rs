@@ -1,10 +1,14 @@
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
-use super::SentQueue;
+use super::{Room, SentQueue};
 
 fn s(n: u32) -> SeqNumber {
     SeqNumber(n)
+}
+
+fn room(mss: u32, wnd_end: u32, fin: Option<u32>) -> Room {
+    Room { una: s(0), wnd_end: s(wnd_end), mss, fin: fin.map(s) }
 }
 
 /// Ten packets of 100 bytes; packet n left at n ms.
@@ -94,7 +98,7 @@ fn packets_that_fit_are_put_together() {
     let together = |mss: u32, window: u32, prepare: fn(&mut SentQueue)| {
         let mut q = ten();
         prepare(&mut q);
-        q.put_together(0, s(0), mss, s(window), None);
+        q.put_together(0, &room(mss, window, None));
         q.check();
         (q.len(), q.head().unwrap().end)
     };
@@ -120,11 +124,11 @@ fn a_bare_fin_fits_behind_a_full_segment_less_one_byte() {
     let mut q = SentQueue::default();
     q.push(s(0), s(99), Instant::ZERO, true);
     q.push(s(99), s(100), Instant::ZERO, true);
-    q.put_together(0, s(0), 100, s(1_000), Some(s(99)));
+    q.put_together(0, &room(100, 1_000, Some(99)));
     assert_eq!(q.len(), 1);
     let mut q = SentQueue::default();
     q.push(s(0), s(100), Instant::ZERO, true);
     q.push(s(100), s(101), Instant::ZERO, true);
-    q.put_together(0, s(0), 100, s(1_000), Some(s(100)));
+    q.put_together(0, &room(100, 1_000, Some(100)));
     assert_eq!(q.len(), 2, "a full segment is not looked at");
 }
