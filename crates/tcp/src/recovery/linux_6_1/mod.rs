@@ -4,8 +4,8 @@
 //! `ack` is `tcp_ack`, `alert` is `tcp_fastretrans_alert`, `undo` the `tcp_try_undo_*`, `rack` is tcp_recovery.c, `tail` the
 //! probes for a lost tail (both RFC 8985); here are timers and what leaves.
 //!
-//! Not modelled: ECN and its state CWR; where packets of the send queue end; the wait of half a round trip after a report
-//! that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
+//! Not modelled: ECN and its state CWR; that a packet of several segments is marked as a whole; the wait of half a round
+//! trip after a report that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
 
 mod ack;
 mod alert;
