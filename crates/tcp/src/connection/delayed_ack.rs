@@ -79,15 +79,15 @@ impl Tcb {
     ) -> bool {
         let len = segment.payload.len();
         let in_order = segment.seq == self.rcv.nxt;
-        let quick = if in_order {
-            self.is_quick_ack_due(now, len)
-        } else {
-            if !self.profile.delayed_ack.order_keeps_credit {
-                self.note_trouble();
-            }
-            self.rcv.quick.is_due(self.unacked())
-        };
+        let mut quick = false;
+        if in_order {
+            quick = self.is_quick_ack_due(now, len);
+        } else if !self.profile.delayed_ack.order_keeps_credit {
+            self.note_trouble();
+        }
         let fin = self.take_out_of_order(segment, len, fin);
+        // What has moved rcv_nxt, or let the window grow, counts.
+        quick |= self.rcv.quick.is_due(self.unacked());
         let filled = in_order && self.rcv.out_of_order.is_empty();
         if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
             self.marks.ack_now = true;

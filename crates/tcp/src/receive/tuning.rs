@@ -122,14 +122,17 @@ impl ReceiveTuning {
         if bytes == 0 {
             return;
         }
-        let memory = if emptied { self.disordered } else { self.disordered.min(bytes.saturating_mul(2)) };
+        // Each packet is read on its own. What came out of order is taken for full segments.
+        let mss = self.mss.max(1);
+        let packets = bytes.div_ceil(mss);
+        let (full, rest) = (bytes / mss, bytes % mss);
+        let kept = full.saturating_mul(memory(mss)) + if rest > 0 { memory(rest) } else { 0 };
+        let memory = if emptied { self.disordered } else { self.disordered.min(kept) };
         self.disordered -= memory;
         self.ordered += memory;
-        // Each packet is read on its own. What came out of order is taken for full segments.
-        let packets = bytes.div_ceil(self.mss.max(1));
         let (mut bytes, mut memory) = (bytes, memory);
         for left in (1..=packets).rev() {
-            let (some, part) = (bytes.min(self.mss.max(1)), memory / left);
+            let (some, part) = (bytes.min(mss), memory / left);
             self.queue.push_back((some, part));
             (bytes, memory) = (bytes - some, memory - part);
         }
