@@ -68,6 +68,14 @@ impl Tcb {
         self.clock.deadline(now, delay).min(self.timers.delack)
     }
 
+    /// The window would be no smaller than the last one, before the application reads: otherwise its read is waited for
+    /// (`__tcp_ack_snd_check`).
+    fn keeps_window(&self) -> bool {
+        let Some(tuning) = &self.rcv.tuning else { return true };
+        let last = self.rcv.adv.diff(self.rcv.last_ack_sent).max(0) as u32;
+        tuning.window(self.rcv.scale, self.rcv.quick.full()) >= last
+    }
+
     /// Data out of order, or that fill a hole in part, may be acknowledged a little later (LK-ACK-5). True if
     /// a FIN has been reached.
     pub(super) fn take_compressed(
@@ -79,15 +87,16 @@ impl Tcb {
     ) -> bool {
         let len = segment.payload.len();
         let in_order = segment.seq == self.rcv.nxt;
-        let mut quick = false;
         if in_order {
-            quick = self.is_quick_ack_due(now, len);
+            self.is_quick_ack_due(now, len);
         } else if !self.profile.delayed_ack.order_keeps_credit {
             self.note_trouble();
         }
         let fin = self.take_out_of_order(segment, len, fin);
         // What has moved rcv_nxt, or let the window grow, counts.
-        quick |= self.rcv.quick.is_due(self.unacked());
+        let quick = self.marks.zero_window_sent
+            || self.rcv.quick.has_credit()
+            || (self.rcv.quick.is_due(self.unacked()) && self.keeps_window());
         let filled = in_order && self.rcv.out_of_order.is_empty();
         if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
             self.marks.ack_now = true;

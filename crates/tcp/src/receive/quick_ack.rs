@@ -103,7 +103,12 @@ impl QuickAck {
 
     /// Must `unacked` bytes be acknowledged at once (LX-ACK-1)?
     pub fn is_due(&self, unacked: u32) -> bool {
-        unacked > self.full || (self.credit > 0 && !self.interactive)
+        unacked > self.full || self.has_credit()
+    }
+
+    /// Does the next segment get its ACK at once, whatever its size (`tcp_in_quickack_mode`)?
+    pub fn has_credit(&self) -> bool {
+        self.credit > 0 && !self.interactive
     }
 
     /// Has a read to acknowledge `unacked` bytes, `emptied` telling that it left nothing (LX-ACK-4)?
