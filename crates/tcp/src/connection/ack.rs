@@ -212,6 +212,7 @@ impl Tcb {
             };
             let unit = self.profile.clock.timestamp_unit;
             self.timed = None;
+            self.note_rtt(unit * u64::from(units));
             self.take_sample(unit * u64::from(units), segment.ack, nxt, unit * u64::from(age));
             return;
         }
