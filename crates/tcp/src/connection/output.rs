@@ -429,10 +429,10 @@ impl Tcb {
         }
         let payload =
             if len > 0 { Payload::Stream { offset: self.buffer.offset(off), len } } else { Payload::EMPTY };
-        let timestamps = self
-            .marks
-            .timestamps
-            .then(|| Timestamps { value: self.timestamp(now), echo: self.rcv.ts_recent });
+        let timestamps = self.marks.timestamps.then(|| Timestamps {
+            value: self.timestamp(self.stamped_at.unwrap_or(now)),
+            echo: self.rcv.ts_recent,
+        });
         TcpSegment {
             seq,
             ack: self.rcv.nxt,

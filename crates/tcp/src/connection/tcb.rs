@@ -238,6 +238,8 @@ pub struct Tcb {
     /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
     /// else [`Reason::New`].
     pub decision: Reason,
+    /// When what leaves now is stamped to have left, if not now.
+    pub(super) stamped_at: Option<Instant>,
     /// When the last packet arrived.
     pub(super) last_arrival: Instant,
     /// When the last data left.
@@ -326,6 +328,7 @@ impl Tcb {
             device: (profile.output.push == PushRule::Device).then(Box::default),
             few: profile.watches_segments().then(Box::default),
             decision: Reason::New,
+            stamped_at: None,
             last_arrival: Instant::ZERO,
             last_data_sent: Instant::ZERO,
             syn_ack_sent: 0,

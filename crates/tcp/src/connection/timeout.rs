@@ -19,7 +19,10 @@ impl Tcb {
         if self.timers.compressed <= now {
             self.timers.compressed = Timers::OFF;
             self.marks.ack_now = true;
+            // Its timestamp is of the segment that it acknowledges (`tcp_compressed_ack_kick` reads no clock).
+            self.stamped_at = Some(self.last_arrival);
             self.output(now, recovery);
+            self.stamped_at = None;
         }
         if self.timers.pace <= now {
             self.on_pace_timer(now, recovery);

@@ -179,7 +179,9 @@ impl ReceiveTuning {
     fn on_copied(&mut self, now: Instant, n: u32, rtt: Option<Duration>) {
         self.copied = self.copied.saturating_add(n);
         let Some(rtt) = rtt else { return };
-        if now.saturating_since(self.since) < rtt {
+        // In whole microseconds, as the kernel reads its clock.
+        let micros = |at: Instant| at.as_nanos() / 1_000;
+        if micros(now) - micros(self.since) < rtt.as_nanos() / 1_000 {
             return;
         }
         if self.copied > self.space {
