@@ -278,4 +278,29 @@ mod tests {
         assert!(tuning.buffer > before);
         assert_eq!((tuning.copied, tuning.space), (0, 30 * mss));
     }
+
+    /// `tcp_rcv_rtt_measure_ts`: the first segment that echoes a timestamp counts, or none does.
+    #[test]
+    fn an_echo_is_looked_at_once() {
+        let mut rtt = ReceiverRtt::default();
+        rtt.on_echo(7, None);
+        rtt.on_echo(7, Some(Duration::from_millis(10)));
+        assert_eq!(rtt.get(), None);
+        rtt.on_echo(8, Some(Duration::from_millis(10)));
+        assert_eq!(rtt.get(), Some(Duration::from_millis(10)));
+    }
+
+    /// What fills a hole in part leaves the memory of what still waits behind another.
+    #[test]
+    fn packets_take_their_memory_along_when_a_hole_is_filled() {
+        let config = TuningConfig { first: rexmit_units::Bytes(131_072), most: rexmit_units::Bytes(6 << 20) };
+        let mut tuning = ReceiveTuning::new(config, 1_448, 64_088, Instant::ZERO);
+        for _ in 0..5 {
+            tuning.on_arrival(1_448, false, true);
+        }
+        tuning.on_order(2 * 1_448, false);
+        assert_eq!((tuning.ordered, tuning.disordered), (2 * memory(1_448), 3 * memory(1_448)));
+        tuning.on_order(3 * 1_448, true);
+        assert_eq!((tuning.ordered, tuning.disordered), (5 * memory(1_448), 0));
+    }
 }

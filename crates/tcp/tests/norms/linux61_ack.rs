@@ -89,6 +89,22 @@ fn lk_ack_5_compression() {
     t.recv(seg(2)).expect(ack(at(9)));
 }
 
+/// LK-ACK-7: an ACK that was held back has the timestamp of the segment that it is for, not of when it leaves.
+#[test]
+fn lk_ack_7_a_held_back_ack_has_the_time_of_its_segment() {
+    let mut t = client(json!({ "delayed_ack": { "quick_credit": 0 } }));
+    t.recv(seg(1).ack(1));
+    t.advance_ms(50);
+    t.drain();
+    let stamp = |t: &mut Script| t.drain().last().and_then(|(_, ack)| ack.ts.flatten()).map(|ts| ts.0);
+    t.recv(seg(3)).recv_more(seg(4)).recv_more(seg(5));
+    let at_once = stamp(&mut t);
+    t.recv(seg(6)).expect_nothing();
+    t.advance_ms(3);
+    assert!(at_once.is_some());
+    assert_eq!(stamp(&mut t), at_once);
+}
+
 /// The twin without compression acknowledges each.
 #[test]
 fn lk_ack_5_twin_linux_2_6() {
