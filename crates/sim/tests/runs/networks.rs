@@ -45,7 +45,13 @@ fn two_flows_share_a_bottleneck_and_the_shorter_round_trip_gets_more() {
     assert_eq!(shared.queue_packets_max, Some(50.0));
     // Twice the propagation, and no less than what two store-and-forward links take.
     assert!(short.rtt_min_ms.unwrap() >= 20.0 && short.rtt_min_ms.unwrap() < 23.0, "{:?}", short.rtt_min_ms);
-    assert!(long.rtt_min_ms.unwrap() >= 58.0 && long.rtt_min_ms.unwrap() < 62.0, "{:?}", long.rtt_min_ms);
+    // The longer one may never find the queue empty beside it (nor does it between guests of Linux), but does alone.
+    assert!(long.rtt_min_ms.unwrap() >= 58.0, "{:?}", long.rtt_min_ms);
+    let mut alone = dumbbell();
+    alone["transfers"].as_array_mut().unwrap().remove(0);
+    let row = run_once(alone).row;
+    let rtt = transfer(&row, "long").rtt_min_ms.unwrap();
+    assert!((58.0..62.0).contains(&rtt), "{rtt}");
     let causes = [short.retransmits_fast, short.retransmits_timeout, short.retransmits_probe];
     assert!(causes.into_iter().map(Option::unwrap).sum::<u64>() >= short.retransmits.unwrap());
     assert_eq!((row.packets_down, row.timeouts_server), (None, None));
