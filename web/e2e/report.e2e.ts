@@ -250,7 +250,8 @@ const network = join(folder, "network.html");
 /** The report of a network of two flows, with the packets of one run; written once. */
 function networkPage(): string {
   if (existsSync(network)) return network;
-  const short = ["0", "1"].flatMap((at) => ["--set", `transfers.${at}.bulk="3 s"`]);
+  // Longer than the 5 s from which fairness is measured.
+  const short = ["0", "1"].flatMap((at) => ["--set", `transfers.${at}.bulk="6 s"`]);
   const measured = ["--set", 'measure.every="200 ms"', "--set", 'links.bottleneck.aqm=["none", "codel"]'];
   rexmit("run", NETWORK, ...short, ...measured, "--out", "network");
   rexmit("report", "network", "--with-runs", "0", "--out", network);
