@@ -27,10 +27,14 @@ impl Tcb {
 
     /// LX-ACK-1. That the window can be kept is taken for granted: the applications here read at once.
     fn is_quick_ack_due(&mut self, now: Instant, len: u32) -> bool {
+        self.note_data_in_order(now, len);
+        self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
+    }
+
+    fn note_data_in_order(&mut self, now: Instant, len: u32) {
         let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         let data = DataInOrder { now, len, window };
         self.rcv.quick.on_data(&self.profile.delayed_ack, &data, self.rtt.rto());
-        self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
     }
 
     /// The timer of a held ACK has a quarter of the delay to go, or less (`tcp_send_delayed_ack`).
@@ -88,7 +92,7 @@ impl Tcb {
         let len = segment.payload.len();
         let in_order = segment.seq == self.rcv.nxt;
         if in_order {
-            self.is_quick_ack_due(now, len);
+            self.note_data_in_order(now, len);
         } else if !self.profile.delayed_ack.order_keeps_credit {
             self.note_trouble();
         }

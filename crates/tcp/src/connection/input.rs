@@ -122,9 +122,7 @@ impl Tcb {
         if need_output || self.marks.ack_now {
             self.output(now, recovery);
         }
-        if self.device.is_some() {
-            self.check_space(&recovery.status());
-        }
+        self.check_space(recovery);
     }
 
     fn is_repeated_syn(&self, segment: &TcpSegment) -> bool {

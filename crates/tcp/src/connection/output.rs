@@ -288,22 +288,6 @@ impl Tcb {
         }
     }
 
-    /// What was sent as `[seq, end)` leaves again as it was, with its FIN if it had one. Returns how many numbers left.
-    pub(crate) fn send_as_it_was<R: LossRecovery + ?Sized>(
-        &mut self,
-        now: Instant,
-        seq: SeqNumber,
-        end: SeqNumber,
-        recovery: &mut R,
-    ) -> u32 {
-        let off = i64::from(seq.diff(self.snd.una));
-        let data = (i64::from(self.buffer.len()) - off).max(0);
-        let space = i64::from(end.diff(seq));
-        let len = space.min(i64::from(self.snd.mss)).min(data);
-        let fin = self.marks.sent_fin && space > data && len == data;
-        self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }, recovery).space
-    }
-
     /// `len` bytes from `seq` leave again, outside the order of nxt. Returns how many numbers left.
     pub fn send_hole<R: LossRecovery + ?Sized>(
         &mut self,
@@ -312,10 +296,38 @@ impl Tcb {
         len: u32,
         recovery: &mut R,
     ) -> u32 {
-        let off = i64::from(seq.diff(self.snd.una));
-        let data = (i64::from(self.buffer.len()) - off).max(0);
+        self.send_again(now, seq, (len, true), recovery)
+    }
+
+    /// What was sent as `[seq, end)` leaves again as it was, with its FIN if it had one. Returns how many numbers left.
+    pub(crate) fn send_as_it_was<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        seq: SeqNumber,
+        end: SeqNumber,
+        recovery: &mut R,
+    ) -> u32 {
+        let space = end.diff(seq) as u32;
+        let had_fin = i64::from(space) > self.data_from(seq);
+        self.send_again(now, seq, (space, had_fin), recovery)
+    }
+
+    /// Bytes that wait or are out from `seq` on.
+    fn data_from(&self, seq: SeqNumber) -> i64 {
+        (i64::from(self.buffer.len()) - i64::from(seq.diff(self.snd.una))).max(0)
+    }
+
+    /// So many bytes from `seq`, and behind the last one the FIN if it may go with them and has left before.
+    fn send_again<R: LossRecovery + ?Sized>(
+        &mut self,
+        now: Instant,
+        seq: SeqNumber,
+        (len, with_fin): (u32, bool),
+        recovery: &mut R,
+    ) -> u32 {
+        let (off, data) = (i64::from(seq.diff(self.snd.una)), self.data_from(seq));
         let len = i64::from(len.min(self.snd.mss)).min(data);
-        let fin = self.marks.sent_fin && off + len >= i64::from(self.buffer.len());
+        let fin = with_fin && self.marks.sent_fin && len == data;
         self.transmit(now, &Plan { seq, off, len: len as u32, fin, hole: true, again: false }, recovery).space
     }
 
@@ -405,7 +417,7 @@ impl Tcb {
             let flags = segment.flags.without(Flags::PSH);
             segment.flags = if push { flags.with(Flags::PSH) } else { flags };
             if new > 0 && !device.is_under_way() {
-                self.check_space(&recovery.status());
+                self.check_space(recovery);
             }
         }
         if len > 0 {

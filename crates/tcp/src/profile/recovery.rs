@@ -155,7 +155,7 @@ pub struct RecoveryConfig {
     #[serde(default, skip_serializing_if = "is_default")]
     pub early_retransmit: bool,
     /// `prr` with SACK: packets are lost by time, not by the number of reports (RACK, RFC 8985 section 6; LK-RACK-1 to
-    /// LK-RACK-6). The kernel's `net.ipv4.tcp_recovery = 1`.
+    /// LK-RACK-7). The kernel's `net.ipv4.tcp_recovery = 1`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rack: bool,
     /// With SACK, silence of two round trips sends a probe: new data, or else the last segment again (tail loss probe,

@@ -67,7 +67,9 @@ impl Linux61 {
         let sacked = self.take_blocks(tcb, now, segment, &mut told);
         if segment.ack < told.prior_una {
             // An old one: its reports may be news, and nothing else (`old_ack`).
-            self.told_latest = None;
+            if let Some(rack) = &mut self.rack {
+                rack.forget_told();
+            }
             if !segment.sack.is_empty() {
                 let resend = self.alert(tcb, now, &mut told);
                 self.send_after_ack(tcb, now, &told, resend);

@@ -21,7 +21,7 @@ use super::packets::{self, Counting, Packets};
 use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
 use crate::congestion::{CongestionControl, Note};
 use crate::connection::device::Push;
-use crate::connection::{RexmtFor, Tcb, Timers};
+use crate::connection::{RexmtFor, Tcb};
 use crate::profile::CwndValidation;
 use rack::Rack;
 use tail::Tail;
@@ -43,9 +43,6 @@ pub(crate) struct Linux61 {
     limited: Limited,
     /// Losses are found by time, where the profile has that.
     rack: Option<Rack>,
-    /// Of the packets that the present acknowledgment tells of the one that left last: when, its end, and how many had
-    /// arrived then.
-    told_latest: Option<(u64, SeqNumber, u32)>,
     /// Below this number packets may have left again, so that the order of numbers is not that of departures.
     resent_below: SeqNumber,
     tail: Tail,
@@ -71,7 +68,6 @@ impl Linux61 {
         Self {
             packets,
             rack: config.rack.then(Rack::new),
-            told_latest: None,
             resent_below: tcb.snd.iss,
             tail: Tail::default(),
             prior_cwnd: 0,
@@ -195,11 +191,8 @@ impl Linux61 {
 
     /// `tcp_rearm_rto`: the timer runs for the oldest packet, from when it left where it ran for something else.
     fn rearm(&mut self, tcb: &mut Tcb, now: Instant, was: RexmtFor) {
-        if self.packets.queue.len() == 0 {
-            (tcb.timers.rexmt, tcb.timers.rexmt_for) = (Timers::OFF, RexmtFor::Retransmission);
-        } else if was == RexmtFor::Retransmission {
+        if self.packets.queue.len() == 0 || was == RexmtFor::Retransmission {
             self.packets.rearm_rexmt(tcb, now);
-            tcb.timers.rexmt_for = RexmtFor::Retransmission;
         } else {
             let left = self.left_of_rto(tcb, now).max(1) as u64;
             self.set_timer(tcb, now, RexmtFor::Retransmission, Duration::from_micros(left));

@@ -32,6 +32,9 @@ pub(super) struct Rack {
     persist: u8,
     /// Packets that had arrived when the window was last widened.
     widened_at: u32,
+    /// Of the packets that the present acknowledgment tells of the one that left last: when, its end, and how many had
+    /// arrived then.
+    told: Option<(u64, SeqNumber, u32)>,
 }
 
 impl Rack {
@@ -45,6 +48,7 @@ impl Rack {
             steps: 1,
             persist: 0,
             widened_at: 0,
+            told: None,
         }
     }
 
@@ -87,9 +91,23 @@ impl Rack {
         }
     }
 
+    /// The present acknowledgment tells of this packet.
+    fn note_told(&mut self, packet: &SentPacket) {
+        let (left, end) = (micros(packet.at), packet.end);
+        if self.told.is_none_or(|(at, last, _)| is_later((left, end), (at, last))) {
+            self.told = Some((left, end, packet.delivered));
+        }
+    }
+
+    /// An old acknowledgment does not count for the window.
+    pub fn forget_told(&mut self) {
+        self.told = None;
+    }
+
     /// `tcp_rack_update_reo_wnd`: a needless copy widens the window by a quarter of the least round trip, once a round
-    /// trip. `sent_at`: packets that had arrived when the last of those left that this acknowledgment tells of.
-    fn update_window(&mut self, sent_at: u32, delivered: u32) {
+    /// trip. `delivered`: packets that have arrived.
+    fn update_window(&mut self, delivered: u32) {
+        let Some((_, _, sent_at)) = self.told.take() else { return };
         if (sent_at.wrapping_sub(self.widened_at) as i32) < 0 {
             self.duplicate_seen = false;
         }
@@ -143,31 +161,24 @@ impl Linux61 {
     /// Takes what has arrived by the last report or acknowledgment (`tcp_rack_advance`). Without SACK nothing is known of
     /// single packets.
     pub(super) fn advance_rack(&mut self, tcb: &Tcb, now: Instant, acknowledged: bool) {
-        let Some(mut rack) = self.rack else { return };
+        let Some(rack) = &mut self.rack else { return };
         for i in 0..self.packets.queue.arrived.len() {
             let packet = self.packets.queue.arrived[i];
             // The echo of an acknowledgment may show that it is of an earlier copy (`tcp_skb_spurious_retrans`).
-            let stamp = tcb.timestamp(packet.at);
-            let needless = acknowledged && packet.ever_resent && self.packets.is_echo_older(stamp);
+            let needless =
+                acknowledged && packet.ever_resent && self.packets.is_echo_older(tcb.timestamp(packet.at));
             if !needless && tcb.marks.sack {
                 rack.advance(now, &packet, tcb.least_rtt);
             }
-            if self
-                .told_latest
-                .is_none_or(|(at, end, _)| is_later((micros(packet.at), packet.end), (at, end)))
-            {
-                self.told_latest = Some((micros(packet.at), packet.end, packet.delivered));
-            }
+            rack.note_told(&packet);
         }
         self.packets.queue.arrived.clear();
-        self.rack = Some(rack);
     }
 
     /// All that an acknowledgment tells has been taken.
     pub(super) fn settle_rack(&mut self) {
-        let delivered = self.delivered as u32;
-        if let Some((rack, (_, _, sent_at))) = self.rack.as_mut().zip(self.told_latest.take()) {
-            rack.update_window(sent_at, delivered);
+        if let Some(rack) = &mut self.rack {
+            rack.update_window(self.delivered as u32);
         }
     }
 

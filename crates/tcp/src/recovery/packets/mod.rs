@@ -133,6 +133,7 @@ impl Packets {
             0 => Timers::OFF,
             _ => tcb.restarted_rexmt(now, tcb.snd.una),
         };
+        tcb.timers.rexmt_for = RexmtFor::Retransmission;
     }
 
     /// Duplicates are used up by `acked` packets: one filled the hole, the others had made duplicates
