@@ -4,6 +4,8 @@ use rexmit_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bbr::BbrConfig;
+
 /// Which algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -14,6 +16,8 @@ pub enum AlgorithmKind {
     Cubic,
     /// BIC as in Linux 2.6.15 (LX-BIC-2 to LX-BIC-4).
     Bic,
+    /// BBR, version 1, as in Linux 6.1 (LK-BBR-1 to LK-BBR-8).
+    Bbr,
 }
 
 /// How an acknowledgment of new data makes `reno` grow, and `cubic` in slow start.
@@ -216,7 +220,7 @@ impl Default for InflightConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionConfig {
-    /// `reno`, `cubic` or `bic`.
+    /// `reno`, `cubic`, `bic` or `bbr`.
     pub algorithm: AlgorithmKind,
     /// What an acknowledgment adds; for `cubic` in slow start only.
     pub growth: Growth,
@@ -250,6 +254,9 @@ pub struct CongestionConfig {
     /// Constants of `bic`.
     #[serde(default)]
     pub bic: BicConfig,
+    /// Constants of `bbr`.
+    #[serde(default, skip_serializing_if = "BbrConfig::is_default")]
+    pub bbr: BbrConfig,
 }
 
 fn default_abc_limit() -> u32 {
@@ -269,6 +276,10 @@ pub enum CongestionConfigError {
     Bic,
     /// Mechanisms that count packets were mixed with others.
     Packets,
+    /// BBR without growth in packets.
+    Bbr,
+    /// The phase with which BBR is to begin is not one with which it does.
+    BbrPhase,
     /// HyStart without integer CUBIC.
     Hystart,
     /// Segments counted where bytes or packets are.
@@ -297,9 +308,16 @@ impl CongestionConfig {
             AlgorithmKind::Reno => true,
             AlgorithmKind::Cubic => packets == cubic,
             AlgorithmKind::Bic => !packets,
+            AlgorithmKind::Bbr => packets,
         };
+        if !fits && self.algorithm == AlgorithmKind::Bbr {
+            return Err(CongestionConfigError::Bbr);
+        }
         if !fits {
             return Err(CongestionConfigError::Packets);
+        }
+        if self.bbr.first_phase.is_some_and(|phase| phase == 1 || phase > 7) {
+            return Err(CongestionConfigError::BbrPhase);
         }
         if self.counts == GrowthCount::Segments && !matches!(self.growth, Growth::PerAck | Growth::Counter) {
             return Err(CongestionConfigError::Counts);
@@ -319,6 +337,8 @@ impl std::fmt::Display for CongestionConfigError {
             Self::Beta => "`cubic.beta` must be between 0 and 1, both excluded",
             Self::Bic => "`bic.beta` must be between 1 and 1023, the other constants of `bic` at least 1",
             Self::Packets => "growth `per-packet` goes with `reno` and with `cubic.arithmetic` `integer`, and that only with it",
+            Self::Bbr => "`bbr` is Linux's and counts packets: inherit `linux-6.1`, or take growth `per-packet` with all that goes with it",
+            Self::BbrPhase => "`bbr.first_phase` must be 0 or 2 to 7: cycles never begin with phase 1",
             Self::Counts => "`counts` of `segments` goes with growth `per-ack` and `counter`",
             Self::Hystart => "`cubic.hystart` goes with `cubic.arithmetic` `integer`",
         })

@@ -18,8 +18,11 @@
 //! What every controller must hold, whatever is called in which order, is in [`bounds`], with a body of
 //! operations that checks it. [`Congestion::own`] takes a controller from outside this crate.
 //!
-//! Not modelled: HyStart++ (RFC 9406); no controller of this crate paces or heeds ECN.
+//! [`Bbr`] goes by packets as Linux counts them, and its connection asks it by name.
+//!
+//! Not modelled: HyStart++ (RFC 9406); no controller of this crate heeds ECN.
 
+pub(crate) mod bbr;
 mod bic;
 pub mod bounds;
 mod config;
@@ -35,6 +38,7 @@ mod tests;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
 
+pub use bbr::{Bbr, BbrConfig};
 pub use bic::Bic;
 pub use config::{
     AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicArithmetic, CubicConfig, Growth,
@@ -217,6 +221,8 @@ pub enum Congestion {
     CubicInteger(Box<CubicInteger>),
     /// BIC.
     Bic(Box<Bic>),
+    /// BBR.
+    Bbr(Box<Bbr>),
     /// One from outside this crate.
     Own(Box<dyn OwnControl>),
 }
@@ -232,12 +238,26 @@ impl Congestion {
             }
             AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
             AlgorithmKind::Bic => Self::Bic(Box::new(Bic::new(config))),
+            AlgorithmKind::Bbr => Self::Bbr(Box::new(Bbr::new(config.bbr))),
         }
     }
 
     /// A controller from outside this crate, for [`crate::Connection::set_congestion`].
     pub fn own(control: impl OwnControl) -> Self {
         Self::Own(Box::new(control))
+    }
+
+    /// It sets the window itself at each acknowledgment, in recovery too (`cong_control`).
+    pub(crate) fn sets_window(&self) -> bool {
+        matches!(self, Self::Bbr(_))
+    }
+
+    /// Itself, if it is BBR.
+    pub(crate) fn bbr(&mut self) -> Option<&mut Bbr> {
+        match self {
+            Self::Bbr(bbr) => Some(bbr),
+            _ => None,
+        }
     }
 
     /// See [`LinuxControl::note`].
@@ -262,7 +282,7 @@ impl Congestion {
         match self {
             Self::Reno(c) => c.set_credit(credit),
             Self::Bic(c) => c.set_credit(credit),
-            Self::Cubic(_) | Self::CubicInteger(_) | Self::Own(_) => {}
+            Self::Cubic(_) | Self::CubicInteger(_) | Self::Bbr(_) | Self::Own(_) => {}
         }
     }
 }
@@ -275,6 +295,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_ack(window, ack),
             Self::CubicInteger(c) => c.on_ack(window, ack),
             Self::Bic(c) => c.on_ack(window, ack),
+            Self::Bbr(c) => c.on_ack(window, ack),
             Self::Own(c) => c.on_ack(window, ack),
         }
     }
@@ -285,6 +306,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.ssthresh_on_loss(window, loss),
             Self::CubicInteger(c) => c.ssthresh_on_loss(window, loss),
             Self::Bic(c) => c.ssthresh_on_loss(window, loss),
+            Self::Bbr(c) => c.ssthresh_on_loss(window, loss),
             Self::Own(c) => c.ssthresh_on_loss(window, loss),
         }
     }
@@ -295,6 +317,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_timeout(window, now),
             Self::CubicInteger(c) => c.on_timeout(window, now),
             Self::Bic(c) => c.on_timeout(window, now),
+            Self::Bbr(c) => c.on_timeout(window, now),
             Self::Own(c) => c.on_timeout(window, now),
         }
     }
@@ -305,6 +328,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_recovery_exit(window, now),
             Self::CubicInteger(c) => c.on_recovery_exit(window, now),
             Self::Bic(c) => c.on_recovery_exit(window, now),
+            Self::Bbr(c) => c.on_recovery_exit(window, now),
             Self::Own(c) => c.on_recovery_exit(window, now),
         }
     }
@@ -315,6 +339,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.on_spurious(),
             Self::CubicInteger(c) => c.on_spurious(),
             Self::Bic(c) => c.on_spurious(),
+            Self::Bbr(c) => c.on_spurious(),
             Self::Own(c) => c.on_spurious(),
         }
     }
@@ -322,7 +347,7 @@ impl CongestionControl for Congestion {
     fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
         match self {
             Self::Own(c) => c.rate_control(),
-            Self::Reno(_) | Self::Cubic(_) | Self::CubicInteger(_) | Self::Bic(_) => None,
+            Self::Reno(_) | Self::Cubic(_) | Self::CubicInteger(_) | Self::Bic(_) | Self::Bbr(_) => None,
         }
     }
 
@@ -331,7 +356,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.linux_control(),
             Self::Bic(c) => c.linux_control(),
             Self::Own(c) => c.linux_control(),
-            Self::Reno(_) | Self::Cubic(_) => None,
+            Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) => None,
         }
     }
 
@@ -341,6 +366,7 @@ impl CongestionControl for Congestion {
             Self::Cubic(c) => c.name(),
             Self::CubicInteger(c) => c.name(),
             Self::Bic(c) => c.name(),
+            Self::Bbr(c) => c.name(),
             Self::Own(c) => c.name(),
         }
     }

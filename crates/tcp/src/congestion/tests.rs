@@ -29,6 +29,7 @@ fn freebsd() -> CongestionConfig {
         initial_ssthresh: None,
         cubic: CubicConfig::default(),
         bic: BicConfig::default(),
+        bbr: crate::congestion::BbrConfig::default(),
     }
 }
 

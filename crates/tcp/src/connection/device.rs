@@ -86,6 +86,16 @@ impl Device {
         self.left > 0
     }
 
+    /// Another packet may begin to leave: none is under way, and not only one was to.
+    pub fn begins_another(&self) -> bool {
+        self.left == 0 && !self.is_done()
+    }
+
+    /// Only one packet was to leave, and it has begun.
+    fn is_done(&self) -> bool {
+        matches!(self.how, Push::One | Push::Probe) && self.begun > 0
+    }
+
     /// Is the next segment the first of its packet?
     pub fn begins(&self) -> bool {
         self.left == self.packet
@@ -141,9 +151,8 @@ impl Tcb {
         if device.left > 0 {
             return device.left;
         }
-        let single = matches!(device.how, Push::One | Push::Probe) && device.begun > 0;
-        let (how, next) = (device.how, device.queued.front().copied());
-        let Some(queued) = next.filter(|_| !single) else { return 0 };
+        let (how, next, done) = (device.how, device.queued.front().copied(), device.is_done());
+        let Some(queued) = next.filter(|_| !done) else { return 0 };
         let len = self.next_packet(now, status, how, queued.len.into());
         let Some(device) = self.device.as_deref_mut().filter(|_| len > 0) else { return 0 };
         (device.packet, device.left, device.push) = (len, len, false);
@@ -200,7 +209,10 @@ impl Tcb {
         let mss = u64::from(self.snd.mss);
         let room = head.congestion.min(head.window);
         let usable = u64::from(self.snd.wnd).min(u64::from(self.window.packets()) * mss);
-        let last_sent = self.device.as_deref().map_or(Instant::ZERO, |device| device.last_sent);
+        let last_sent = match self.pacing.as_deref() {
+            Some(pacing) => pacing.due(),
+            None => self.device.as_deref().map_or(Instant::ZERO, |device| device.last_sent),
+        };
         if matches!(status.phase, Phase::Recovery | Phase::Loss)
             || now.saturating_since(last_sent) > RECENT
             || room >= most * mss
@@ -214,18 +226,26 @@ impl Tcb {
         oldest + srtt <= now + patience && (room <= head.len || !head.fin)
     }
 
-    /// What leaves in a millisecond at the rate of this round trip, and for near peers more (`tcp_tso_autosize`,
-    /// `tcp_update_pacing_rate`).
+    /// What leaves in a millisecond at the pacing rate, and for near peers more (`tcp_tso_autosize`).
     fn segments_a_device_packet(&self, status: &Status) -> u64 {
+        let (rate, least) = match self.pacing.as_deref() {
+            Some(pacing) => (pacing.rate(), pacing.least_segments()),
+            None => (self.usual_rate(status), LEAST),
+        };
+        let near = (self.least_rtt.as_nanos() / 1_000) >> 9;
+        let bytes = (rate >> 10) + if near < 32 { u64::from(LARGEST) >> near } else { 0 };
+        (bytes.min(LARGEST.into()) / u64::from(self.snd.mss)).max(least)
+    }
+
+    /// The rate at which a window leaves in a round trip, and a fifth more, or twice that in slow start, bytes a second
+    /// (`tcp_update_pacing_rate`).
+    fn usual_rate(&self, status: &Status) -> u64 {
         let mss = u64::from(self.snd.mss);
         let cwnd = self.window.packets();
         let percent = if cwnd < self.window.threshold_packets() / 2 { 200 } else { 120 };
         let micros = self.rtt.srtt().map_or(0, |srtt| srtt.as_nanos() / 1_000);
         let out = u64::from(cwnd.max(status.out));
-        let rate = mss * out * 10_000 * percent / micros.max(1);
-        let near = (self.least_rtt.as_nanos() / 1_000) >> 9;
-        let bytes = (rate >> 10) + if near < 32 { u64::from(LARGEST) >> near } else { 0 };
-        (bytes.min(LARGEST.into()) / mss).max(LEAST)
+        mss * out * 10_000 * percent / micros.max(1)
     }
 
     /// Nagle's rule lets a short segment go.
@@ -254,7 +274,8 @@ impl Tcb {
     /// The send queue may take memory for twice the window (`tcp_sndbuf_expand`).
     fn expand_send_memory(&mut self) {
         let segment = (self.snd.max_opd + SEGMENT_HEADERS).next_power_of_two() + SEGMENT_OVERHEAD;
-        let wanted = 2 * self.window.packets().max(LEAST_SEGMENTS).saturating_mul(segment);
+        let windows = if self.congestion.sets_window() { 3 } else { 2 };
+        let wanted = self.window.packets().max(LEAST_SEGMENTS).saturating_mul(windows * segment);
         let most = self.buffer.limit;
         if let Some(device) = self.device.as_deref_mut() {
             device.limit = device.limit.max(wanted.min(most));
@@ -271,6 +292,7 @@ impl Tcb {
         if self.device.as_deref().is_some_and(|device| device.limit == 0) {
             self.expand_send_memory();
         }
+        recovery.before_write(self);
         let written = self.snd.una + self.buffer.len();
         let Some(device) = self.device.as_deref_mut() else { return 0 };
         device.pushed.get_or_insert(written);

@@ -23,6 +23,7 @@ mod growth;
 mod handshake;
 mod input;
 mod output;
+pub(crate) mod pacing;
 mod receiver;
 mod socket;
 mod state;
@@ -128,7 +129,10 @@ impl Endpoint for Connection {
             }
             return;
         }
-        with_recovery!(self, |tcb, recovery| tcb.on_segment(now, segment, recovery));
+        with_recovery!(self, |tcb, recovery| {
+            tcb.take_turn(now, recovery);
+            tcb.on_segment(now, segment, recovery);
+        });
         self.tcb.leave_to_cache(now);
     }
 

@@ -66,7 +66,8 @@ impl Tcb {
             if self.snd.nxt < self.snd.max {
                 self.snd.nxt = recovery.next_unsacked(self.snd.nxt);
             }
-            let paced = self.by_rate.is_some() && !self.marks.force && self.waits_for_pace(now);
+            let paced = !self.marks.force
+                && ((self.by_rate.is_some() && self.waits_for_pace(now)) || self.next_waits_for_turn(now));
             let plan = if paced { self.plan_of_no_data() } else { self.plan(now, recovery) };
             if !self.is_due(&plan, idle) {
                 self.keep_a_timer(now);
@@ -113,7 +114,8 @@ impl Tcb {
         if !idle {
             return false;
         }
-        let waits = self.profile.output.idle_restart_at_data && !self.has_unsent();
+        let waits =
+            self.congestion.sets_window() || (self.profile.output.idle_restart_at_data && !self.has_unsent());
         if let Some(restart) = self.profile.output.idle_restart.filter(|_| !waits) {
             self.restart_after_idle(now, restart.bytes(self.snd.mss));
         }
@@ -389,7 +391,8 @@ impl Tcb {
             _ if seq == self.snd.max => self.new_reason(),
             space => self.resend_reason(plan.hole, seq + space, recovery.status().phase),
         };
-        let mut segment = self.segment(now, seq, len, fin);
+        let at = self.begin_departure(now, len, plan.hole);
+        let mut segment = self.segment(at, seq, len, fin);
         segment.sack = sack;
         self.note_outstanding(now, seq, len + u32::from(fin && !shows_fin));
         let sent = Sent { seq, len, fin, hole: plan.hole, is_new: seq == self.snd.max };
@@ -494,7 +497,7 @@ impl Tcb {
     /// The retransmission timer runs from now.
     #[inline]
     pub(crate) fn restart_rexmt(&mut self, now: Instant) {
-        self.timers.rexmt = self.clock.deadline(now, self.rtt.rto());
+        self.timers.rexmt = self.clock.deadline(now, self.rtt.rto() + self.pacing_delay(now));
         self.timers.rexmt_for = RexmtFor::Retransmission;
     }
 

@@ -12,8 +12,9 @@ use super::by_rate::ByRate;
 use super::cached::CacheAccess;
 use super::device::Device;
 use super::growth;
+use super::pacing::Pacing;
 use super::{ConnectionConfig, Role, State};
-use crate::congestion::{Congestion, CongestionControl, Inflight, Window};
+use crate::congestion::{AlgorithmKind, Congestion, CongestionControl, Inflight, Window};
 use crate::profile::{Profile, PushRule};
 use crate::receive::{Compressed, QuickAck, Reassembly, ReceiveTuning, ReceiverRtt, SackList};
 use crate::recovery::Few;
@@ -231,6 +232,8 @@ pub struct Tcb {
     pub(crate) inflight: Option<Box<Inflight>>,
     /// What a controller that goes by rate needs.
     pub(super) by_rate: Option<Box<ByRate>>,
+    /// When packets may leave, where they are paced as Linux paces them.
+    pub(crate) pacing: Option<Box<Pacing>>,
     /// Packets for the device, where the stack hands it several segments as one.
     pub(crate) device: Option<Box<Device>>,
     /// Segments that are out, where a rule for few of them asks.
@@ -241,7 +244,7 @@ pub struct Tcb {
     /// When what leaves now is stamped to have left, if not now.
     pub(super) stamped_at: Option<Instant>,
     /// When the last packet arrived.
-    pub(super) last_arrival: Instant,
+    pub(crate) last_arrival: Instant,
     /// When the last data left.
     pub(crate) last_data_sent: Instant,
     pub(super) syn_ack_sent: u32,
@@ -325,6 +328,7 @@ impl Tcb {
             congestion: Congestion::new(&profile.congestion),
             inflight: Inflight::new(profile.congestion.inflight, iss).map(Box::new),
             by_rate: None,
+            pacing: (profile.congestion.algorithm == AlgorithmKind::Bbr).then(Box::default),
             device: (profile.output.push == PushRule::Device).then(Box::default),
             few: profile.watches_segments().then(Box::default),
             decision: Reason::New,
@@ -347,7 +351,13 @@ impl Tcb {
     /// Takes this congestion control in place of the profile's.
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
         self.by_rate = congestion.rate_control().is_some().then(Box::default);
+        self.pacing = congestion.sets_window().then(Box::default);
         self.congestion = congestion;
+    }
+
+    /// The shortest round trip so far, microseconds, if there was one.
+    pub(crate) fn least_rtt_micros(&self) -> Option<u64> {
+        (self.least_rtt != NO_RTT).then(|| self.least_rtt.as_nanos() / 1_000)
     }
 
     /// A round trip was measured.

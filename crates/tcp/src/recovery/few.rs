@@ -140,7 +140,7 @@ impl Tcb {
     pub(crate) fn restarted_rexmt(&mut self, now: Instant, una: SeqNumber) -> Instant {
         let rto = self.rtt.rto();
         if self.few.is_none() {
-            return self.clock.deadline(now, rto);
+            return self.clock.deadline(now, rto + self.pacing_delay(now));
         }
         let waiting = self.segments_waiting();
         let few = self.few.as_mut().filter(|_| self.profile.recovery.rto_restart);

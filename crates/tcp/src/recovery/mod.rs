@@ -219,6 +219,9 @@ pub trait LossRecovery: Debug + Send + Sync {
         nxt
     }
 
+    /// The application is about to write.
+    fn before_write(&mut self, _tcb: &mut Tcb) {}
+
     /// Data waited, and all has left that could; `sent`: some of it was new.
     fn after_round(&mut self, _tcb: &mut Tcb, _now: Instant, _sent: bool) {}
 

@@ -30,6 +30,7 @@ fn cubic() -> CubicInteger {
             ..CubicConfig::default()
         },
         bic: BicConfig::default(),
+        bbr: crate::congestion::BbrConfig::default(),
     })
 }
 

@@ -52,6 +52,7 @@ fn any_config() -> impl Strategy<Value = CongestionConfig> {
             },
             initial_ssthresh: None,
             bic: BicConfig { fast_convergence: flags[0], ..BicConfig::default() },
+            bbr: crate::congestion::BbrConfig::default(),
         },
     )
 }

@@ -31,12 +31,16 @@ pub(super) struct Told {
     /// Packets that it acknowledged, and packets that have arrived by what it says.
     pub acked: u32,
     pub delivered: u32,
-    /// A packet was taken for lost.
-    pub lost: bool,
+    /// Packets that were taken for lost.
+    pub lost: u32,
     /// The timer is to run anew (`FLAG_SET_XMIT_TIMER`).
     pub rearms: bool,
     /// A copy that was on its way was taken for lost (`FLAG_LOST_RETRANS`).
     pub copy_lost: bool,
+    /// Round-trip time of the last packet that it tells of.
+    pub rtt: Option<Duration>,
+    /// The peer may have waited with it (`FLAG_ACK_MAYBE_DELAYED`), if no other packet was under way.
+    pub may_be_delayed: bool,
 }
 
 /// What is to be sent after an acknowledgment.
@@ -60,6 +64,10 @@ impl Linux61 {
         let losses = self.packets.queue.losses;
         let prior_fack = self.packets.queue.fack();
         let prior_out = self.packets.queue.len();
+        let prior_sacked = self.packets.sacked();
+        if let Some(rates) = &mut self.rates {
+            rates.begin_ack(self.packets.in_flight());
+        }
         let mut news_of_window = false;
         if segment.ack >= tcb.snd.una {
             news_of_window = self.packets.advance_una(tcb, now, segment, window);
@@ -77,6 +85,7 @@ impl Linux61 {
             return;
         }
         if prior_out == 0 {
+            self.begin_rates(tcb, now);
             if told.duplicate_reported {
                 self.alert(tcb, now, &mut told);
             }
@@ -85,9 +94,13 @@ impl Linux61 {
         }
         let (una, mark, sack) = (tcb.snd.una, self.packets.recover, tcb.marks.sack);
         let acked = self.packets.queue.acknowledge(una, mark, sack);
-        self.advance_rack(tcb, now, true);
-        let sampled = self.sample_packets(tcb, arrival, &acked, &sacked);
+        self.take_arrivals(tcb, now, true);
         self.delivered += u64::from(acked.delivered);
+        let (sampled, rtt) = self.sample_packets(tcb, arrival, &acked, &sacked);
+        told.rtt = rtt;
+        told.may_be_delayed = acked.acked == 1
+            && prior_sacked == 0
+            && !(told.sacked || told.duplicate_reported || acked.resent);
         told.original |= acked.original && (sack || !acked.resent);
         told.rearms = if acked.acked > 0 {
             self.settle_queue(tcb, &acked, prior_fack);
@@ -112,7 +125,7 @@ impl Linux61 {
         }
         told.acked = acked.acked;
         told.delivered = (self.delivered - delivered) as u32;
-        told.lost = self.packets.queue.losses > losses;
+        told.lost = (self.packets.queue.losses - losses) as u32;
         self.control_cwnd(tcb, now, &told);
         self.send_after_ack(tcb, now, &told, resend);
     }
@@ -132,7 +145,7 @@ impl Linux61 {
             self.take_duplicate(tcb, duplicate, told);
         }
         let news = self.packets.queue.report(blocks.valid(), tcb.snd.una, self.packets.recover);
-        self.advance_rack(tcb, now, false);
+        self.take_arrivals(tcb, now, false);
         self.delivered += u64::from(news.delivered);
         told.sacked |= news.sacked;
         told.original |= news.original;
@@ -171,14 +184,14 @@ impl Linux61 {
     }
 
     /// A sample from the times at which packets left, else from the echoed timestamp
-    /// (`tcp_ack_update_rtt`). True if there was one.
+    /// (`tcp_ack_update_rtt`). Whether there was one, and that of the last packet.
     fn sample_packets(
         &self,
         tcb: &mut Tcb,
         arrival: &Arrival<'_>,
         acked: &PacketReport,
         sacked: &PacketReport,
-    ) -> bool {
+    ) -> (bool, Option<Duration>) {
         let &Arrival { now, segment, .. } = arrival;
         let (una, nxt) = (tcb.snd.una, tcb.snd.nxt);
         let micros = |from: Instant| Duration::from_micros(now.as_nanos() / 1_000 - from.as_nanos() / 1_000);
@@ -198,7 +211,7 @@ impl Linux61 {
             tcb.note_rtt(last.unwrap_or(rtt));
         }
         tcb.congestion.note(&mut tcb.window, &Note::Sample { now, rtt: last, una, nxt });
-        rtt.is_some()
+        (rtt.is_some(), last)
     }
 
     /// The end of `tcp_clean_rtx_queue`: duplicates are used up, reordering is noticed.
@@ -222,8 +235,12 @@ impl Linux61 {
 
     /// `tcp_cong_control`: proportional rate reduction in recovery, growth outside it.
     fn control_cwnd(&mut self, tcb: &mut Tcb, now: Instant, told: &Told) {
+        if self.rates.is_some() {
+            self.control_by_model(tcb, now, told);
+            return;
+        }
         if self.packets.in_recovery() {
-            self.reduce_cwnd(tcb, told.delivered, told.lost, told.advanced);
+            self.reduce_cwnd(tcb, told.delivered, told.lost > 0, told.advanced);
             return;
         }
         let reordered = self.packets.reordering > tcb.dup_thresh();
@@ -244,7 +261,7 @@ impl Linux61 {
     /// as the ratio of the windows allows of those that arrived; below it, as many as arrived, and one more
     /// where una moved without a new loss.
     pub(super) fn reduce_cwnd(&mut self, tcb: &mut Tcb, delivered: u32, lost: bool, advanced: bool) {
-        if delivered == 0 {
+        if delivered == 0 || self.rates.is_some() {
             return;
         }
         let in_flight = i64::from(self.packets.in_flight());

@@ -176,11 +176,18 @@ impl Linux61 {
 
     /// `tcp_end_cwnd_reduction`: recovery ends with cwnd = ssthresh, unless it was undone.
     fn end_reduction(&mut self, tcb: &mut Tcb, now: Instant) {
-        if self.packets.undo_marker.is_some() && tcb.window.ssthresh != u32::MAX {
+        if self.packets.undo_marker.is_some() {
+            self.take_ssthresh(tcb, now);
+        }
+        tcb.congestion.on_recovery_exit(&tcb.window, now);
+    }
+
+    /// The window is ssthresh, but for a controller that sets it itself.
+    pub(super) fn take_ssthresh(&mut self, tcb: &mut Tcb, now: Instant) {
+        if tcb.window.ssthresh != u32::MAX && self.rates.is_none() {
             tcb.window.cwnd = tcb.window.ssthresh;
             self.limited.since = now;
         }
-        tcb.congestion.on_recovery_exit(&tcb.window, now);
     }
 
     /// `tcp_try_to_open`.

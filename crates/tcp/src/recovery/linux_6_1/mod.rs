@@ -2,14 +2,16 @@
 //! D-SACK, F-RTO (RFC 5682): net/ipv4/tcp_input.c, whose function names stand at their counterparts.
 //!
 //! `ack` is `tcp_ack`, `alert` is `tcp_fastretrans_alert`, `undo` the `tcp_try_undo_*`, `rack` is tcp_recovery.c, `tail` the
-//! probes for a lost tail (both RFC 8985); here are timers and what leaves.
+//! probes for a lost tail (both RFC 8985), `rate` is tcp_rate.c and `model` what BBR is told; here are timers and what leaves.
 //!
 //! Not modelled: ECN and its state CWR; that a packet of several segments is marked as a whole; the wait of half a round
 //! trip after a report that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
 
 mod ack;
 mod alert;
+mod model;
 mod rack;
+mod rate;
 mod tail;
 mod undo;
 
@@ -24,6 +26,7 @@ use crate::connection::device::Push;
 use crate::connection::{RexmtFor, Tcb};
 use crate::profile::CwndValidation;
 use rack::Rack;
+use rate::Rates;
 use tail::Tail;
 
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub(crate) struct Linux61 {
     /// Below this number packets may have left again, so that the order of numbers is not that of departures.
     resent_below: SeqNumber,
     tail: Tail,
+    /// The rate of delivery, where congestion control goes by it.
+    rates: Option<Box<Rates>>,
 }
 
 /// Was the window full in the last round trip (`tcp_cwnd_validate`)?
@@ -63,13 +68,15 @@ impl Linux61 {
     pub fn new(tcb: &Tcb) -> Self {
         let config = &tcb.profile.recovery;
         let mut packets = Packets::new(tcb);
-        packets.queue.notes_arrivals = config.rack;
+        let by_rate = tcb.congestion.sets_window();
+        packets.queue.notes_arrivals = config.rack || by_rate;
         packets.keeps_cuts = true;
         Self {
             packets,
             rack: config.rack.then(Rack::new),
             resent_below: tcb.snd.iss,
             tail: Tail::default(),
+            rates: by_rate.then(Box::default),
             prior_cwnd: 0,
             prr_delivered: 0,
             prr_out: 0,
@@ -124,6 +131,7 @@ impl Linux61 {
             self.packets.reordering = self.packets.reordering.min(least);
         }
         self.packets.phase = Phase::Loss;
+        self.tell_of_loss(tcb, now);
         self.packets.recover = tcb.snd.nxt;
         self.tail.forget();
         self.frto = tcb.profile.recovery.frto && (fresh || self.packets.timeouts > 0);
@@ -157,7 +165,8 @@ impl Linux61 {
         }
         self.limited.used = self.limited.used.max(out);
         let idle = now.saturating_since(self.limited.since);
-        if tcb.profile.output.validation == CwndValidation::Decay && idle >= tcb.rtt.rto() {
+        let decays = tcb.profile.output.validation == CwndValidation::Decay && self.rates.is_none();
+        if decays && idle >= tcb.rtt.rto() {
             self.decay_cwnd(tcb, now);
         }
     }
@@ -185,6 +194,7 @@ impl Linux61 {
 
     /// Sets the one timer of the transport for something else than before (`tcp_reset_xmit_timer`).
     fn set_timer(&mut self, tcb: &mut Tcb, now: Instant, why: RexmtFor, wait: Duration) {
+        let wait = if why == RexmtFor::Reordering { wait } else { wait + tcb.pacing_delay(now) };
         tcb.timers.rexmt = tcb.clock.deadline(now, wait);
         tcb.timers.rexmt_for = why;
     }
@@ -264,7 +274,10 @@ impl LossRecovery for Linux61 {
     fn on_sent(&mut self, tcb: &mut Tcb, now: Instant, sent: &Sent) {
         let idle = self.packets.in_flight() == 0;
         self.packets.queue.delivered = self.delivered as u32;
-        if self.packets.note_sent(tcb, now, sent) {
+        if self.rates.is_some() {
+            self.note_sent_by_rate(tcb, now, sent, idle);
+        }
+        if self.packets.note_sent(tcb, tcb.left_at(now), sent) {
             if tcb.timers.rexmt_for == RexmtFor::Probe {
                 self.rearm(tcb, now, RexmtFor::Probe);
             }
@@ -276,6 +289,10 @@ impl LossRecovery for Linux61 {
                 self.prr_out += 1;
             }
         }
+    }
+
+    fn before_write(&mut self, tcb: &mut Tcb) {
+        self.note_app_limit(tcb);
     }
 
     fn after_round(&mut self, tcb: &mut Tcb, now: Instant, sent: bool) {

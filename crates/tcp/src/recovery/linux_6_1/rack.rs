@@ -158,12 +158,15 @@ impl Rack {
 }
 
 impl Linux61 {
-    /// Takes what has arrived by the last report or acknowledgment (`tcp_rack_advance`). Without SACK nothing is known of
+    /// Takes what has arrived by the last report or acknowledgment (`tcp_rack_advance`, `tcp_rate_skb_delivered`). Without SACK nothing is known of
     /// single packets.
-    pub(super) fn advance_rack(&mut self, tcb: &Tcb, now: Instant, acknowledged: bool) {
-        let Some(rack) = &mut self.rack else { return };
+    pub(super) fn take_arrivals(&mut self, tcb: &Tcb, now: Instant, acknowledged: bool) {
         for i in 0..self.packets.queue.arrived.len() {
             let packet = self.packets.queue.arrived[i];
+            if let Some(rates) = &mut self.rates {
+                rates.on_delivered(&packet);
+            }
+            let Some(rack) = &mut self.rack else { continue };
             // The echo of an acknowledgment may show that it is of an earlier copy (`tcp_skb_spurious_retrans`).
             let needless =
                 acknowledged && packet.ever_resent && self.packets.is_echo_older(tcb.timestamp(packet.at));
@@ -242,6 +245,6 @@ pub(super) fn micros(at: Instant) -> u64 {
 }
 
 /// `tcp_skb_sent_after`: of two that left at the same time the one with the higher number is later.
-fn is_later(one: (u64, SeqNumber), other: (u64, SeqNumber)) -> bool {
+pub(super) fn is_later(one: (u64, SeqNumber), other: (u64, SeqNumber)) -> bool {
     one.0 > other.0 || (one.0 == other.0 && one.1 > other.1)
 }

@@ -78,8 +78,9 @@ impl Linux61 {
         } else if let Some(last) = self.packets.queue.last().copied() {
             let start = last.start.max(tcb.snd.una);
             self.note_resend(tcb);
+            tcb.begin_packet(true);
             tcb.send_as_it_was(now, start, last.end, self);
-            self.packets.queue.probe_last(now);
+            self.packets.queue.probe_last(tcb.left_at(now));
             (self.tail.again, left) = (true, true);
         }
         tcb.decision = Reason::New;
@@ -106,10 +107,7 @@ impl Linux61 {
             self.tail.end = None;
         } else if told.ack > end {
             self.begin_reduction(tcb, now);
-            if tcb.window.ssthresh != u32::MAX {
-                tcb.window.cwnd = tcb.window.ssthresh;
-                self.limited.since = now;
-            }
+            self.take_ssthresh(tcb, now);
             self.keep_open(tcb);
         } else if bare {
             self.tail.end = None;

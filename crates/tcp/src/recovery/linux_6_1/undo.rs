@@ -11,9 +11,13 @@ impl Linux61 {
             self.packets.queue.forgive();
         }
         if self.packets.prior_ssthresh > 0 {
-            let cwnd = tcb.window.packets().max(self.prior_cwnd);
-            tcb.window.set_packets(cwnd);
-            tcb.congestion.on_spurious();
+            if self.rates.is_some() {
+                self.tell_of_undo(tcb);
+            } else {
+                let cwnd = tcb.window.packets().max(self.prior_cwnd);
+                tcb.window.set_packets(cwnd);
+                tcb.congestion.on_spurious();
+            }
             if self.packets.prior_ssthresh > tcb.window.threshold_packets() {
                 tcb.window.set_threshold_packets(self.packets.prior_ssthresh);
             }

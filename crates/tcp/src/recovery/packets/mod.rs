@@ -211,13 +211,14 @@ pub(super) fn resend(way: &mut impl Counting, tcb: &mut Tcb, now: Instant, i: us
     }
     let (keeps_cuts, Some(packet)) = (packets.keeps_cuts, packets.queue.get(i).copied()) else { return };
     way.before_resend(tcb, now, packet.at);
+    tcb.begin_packet(alone);
     let seq = packet.start.max(tcb.snd.una);
     let sent = match keeps_cuts {
         true => tcb.send_as_it_was(now, seq, packet.end, way),
         false => tcb.send_hole(now, seq, packet.end.diff(seq) as u32, way),
     };
     let p = way.packets();
-    p.queue.send_again(i, seq + sent, now, tcb.snd.max);
+    p.queue.send_again(i, seq + sent, tcb.left_at(now), tcb.snd.max);
     p.undo_resent = p.undo_resent.max(0) + 1;
     p.first_resent.get_or_insert_with(|| tcb.timestamp(now));
 }
@@ -238,7 +239,11 @@ pub(super) fn resend_each(
     while way.packets().in_flight() < tcb.window.packets() && !tcb.waits_for_pace(now) {
         let Some(i) = next(&way.packets().queue, from) else { break };
         let begins = way.packets().queue.get(i).is_none_or(|packet| packet.begins);
-        resend(way, tcb, now, i, begins || before != i.checked_sub(1));
+        let alone = begins || before.is_none_or(|before| before + 1 != i);
+        if alone && tcb.waits_for_turn(now) {
+            break;
+        }
+        resend(way, tcb, now, i, alone);
         before = Some(i);
         n += 1;
         // A timer that waits for what was overtaken goes on.
@@ -247,7 +252,9 @@ pub(super) fn resend_each(
         }
         from = i + 1;
     }
-    way.packets().queue.cut(from);
+    if n > 0 {
+        way.packets().queue.cut(from);
+    }
     n
 }
 
