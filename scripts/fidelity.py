@@ -19,8 +19,20 @@ from typing import Any
 import polars as pl
 from rexmit.diff.systems import System
 from rexmit.kernel import KernelError, find_kernel
-from twins import figures, live, page, runs
-from twins.scenarios import APART, GROUPS, MODELS, PLAIN_PROFILE, RFC, Drawn, draw, system_of, table_of
+from twins import bbr, figures, live, page, runs
+from twins.scenarios import (
+    APART,
+    BBR,
+    GROUPS,
+    MODELS,
+    PLAIN_PROFILE,
+    RFC,
+    Drawn,
+    draw,
+    draw_bbr,
+    system_of,
+    table_of,
+)
 from twins.tables import Comparison
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,18 +64,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rexmit-fidelity-") as scratch:
         compared, real = run(chosen, Path(scratch), took)
         apart = run_apart(chosen, Path(scratch), took)
+        rates = run_bbr(chosen, Path(scratch), took)
     table = compared.table()
     compared.write(chosen.out, "scenarios")
     if real is not None:
         real.write_csv(chosen.out / "real-time.csv")
     drawings(table, real, chosen.out)
-    text = page.write(page.Content(table, compared.causes(), real, apart.table()))
+    text = page.write(page.Content(table, compared.causes(), real, apart.table(), rates.table()))
     (chosen.out / "fidelity.md").write_text(text)
     if chosen.page:
         (ROOT / "docs" / "studies" / "fidelity.md").write_text(text)
         drawings(table, real, ROOT / "docs" / "img")
     print(page.summary_text(table))
     print(f"\nnobody looks at these:\n{page.summary_text(apart.table())}")
+    print(f"\nBBR:\n{page.summary_text(rates.table())}")
     print(", ".join(f"{name} {seconds:.0f} s" for name, seconds in took.items()))
     return 0
 
@@ -87,6 +101,20 @@ def run_apart(chosen: argparse.Namespace, scratch: Path, took: dict[str, float])
     """As many scenarios again that are looked at here alone, on what stands for the kernel."""
     drawn = [draw(number) for number in range(APART, APART + chosen.scenarios)]
     return beside(drawn, [name for name in MODELS if name != RFC], scratch, took, "apart, ")[0]
+
+
+def run_bbr(chosen: argparse.Namespace, scratch: Path, took: dict[str, float]) -> Comparison:
+    """The scenarios with BBR in place of their congestion control, and as many that nobody looks at."""
+    compared = Comparison(bbr.NAMES)
+    for group, first in (("default", 0), ("default, apart", APART)):
+        began = time.monotonic()
+        drawn = [draw_bbr(number) for number in range(first, first + chosen.scenarios)]
+        tables = [one.table("linux-6.1", GROUPS["default"]) for one in drawn]
+        real = runs.on(runs.LINUX, tables, scratch, shown(f"BBR, uml {group}", len(drawn)))
+        model = bbr.nearest(drawn, real, scratch, lambda _: None)
+        compared.add((group, BBR), drawn, real, model)
+        took[f"BBR, {group}"] = time.monotonic() - began
+    return compared
 
 
 def beside(

@@ -20,7 +20,7 @@ FIELDS = ("side", "seq", "len", "flags", "ack")
 
 @dataclass(frozen=True)
 class Seen:
-    """The packets at the server, in order.
+    """The packets at the server, in order, of the same nanosecond those that arrive before those that leave.
 
     `times` are ns since the first packet. `packets` has a row for each: side (0 the client, 1 the server),
     relative sequence number, bytes of data, flags but PSH, relative acknowledgment number (-1 for none).
@@ -48,7 +48,8 @@ def read_capture(path: Path) -> Seen:
             for name, arrays in into.items():
                 arrays.append(values_of(*table[name], rows=0))
     number, side, seq, length, flags, ack, time = (_numbers(segments[name]) for name in SEGMENTS)
-    order = np.argsort(number, kind="stable")
+    # Which of two packets of the same nanosecond was first says how events are ordered, not how a host behaves.
+    order = np.lexsort((number, side == 1, time))
     columns = [side, seq, length, flags & ~PUSH, ack]
     index = {int(number[at]): n for n, at in enumerate(order)}
     numbers, causes, sent, need = (_values(again[name]) for name in RETRANSMISSIONS)

@@ -24,12 +24,13 @@ SHOWN_KINDS = 10
 
 @dataclass(frozen=True)
 class Content:
-    """What the page tells: tables of the scenarios, causes, runs in real time, and scenarios apart."""
+    """What the page tells: tables of the scenarios, causes, runs in real time, scenarios apart, and BBR."""
 
     table: pl.DataFrame
     causes: pl.DataFrame
     real: pl.DataFrame | None
     apart: pl.DataFrame
+    rates: pl.DataFrame
 
 
 def write(content: Content) -> str:
@@ -43,6 +44,12 @@ def write(content: Content) -> str:
         f"The same for as many scenarios of numbers from {APART:,} on, which nobody looks at while the model "
         "is worked on, so that the score is not one of scenarios that were seen:",
         summary_text(content.apart),
+        "And with BBR in place of Reno and CUBIC, the scenarios of both. The kernel draws with which of seven "
+        "phases its probing for bandwidth begins, and the model is told that phase "
+        "(`congestion.bbr.first_phase`): of seven runs of the model the one that is identical counts, else the "
+        "first. A flow that draws twice, since its queue was emptied for a new least round trip, is rarely "
+        "identical for that reason alone.",
+        summary_text(content.rates),
         "![Share of scenarios over the difference in time](../img/fidelity-differences.png)",
         "![Time on the model over time on uml](../img/fidelity-times.png)",
         "## Where the sequences part",
@@ -70,7 +77,8 @@ def _about(table: pl.DataFrame) -> list[str]:
         "(`linux.recovery = 0`, `linux.early_retrans = 0`), which is what the profile `linux-6.1` describes, "
         "and *default*, as it comes, which is that profile with `recovery.rack` and `recovery.tail_probe`.",
         "Sequences are *identical* if the capture at the server has the same packets in the same order: "
-        "direction, relative sequence number, length, flags but PSH, relative acknowledgment number. *Each "
+        "direction, relative sequence number, length, flags but PSH, relative acknowledgment number; of the "
+        "same nanosecond, those that arrive come first. *Each "
         "side* asks that of each host's packets alone. *All times* are those of every packet of an identical "
         "sequence; others are those from connect() to the end of the "
         "stream at the receiver; causes are those that the analysis finds from packets alone.",

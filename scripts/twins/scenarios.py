@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rexmit.diff.systems import System
@@ -26,11 +27,17 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
 }
 """What the model is: stacks of scenarios, by the names that tables give them."""
 
+BBR = "linux-6.1 with BBR"
+FIRST_PHASES = (0, 2, 3, 4, 5, 6, 7)
+"""Phases with which BBR may begin a cycle. The kernel draws one, from numbers that nobody else has."""
+
 APART = 10_000
 """Scenarios from this number on are looked at by nobody while the model is worked on."""
 
 __all__ = [
     "APART",
+    "BBR",
+    "FIRST_PHASES",
     "GROUPS",
     "MODELS",
     "PHASES_NS",
@@ -40,7 +47,9 @@ __all__ = [
     "SEED",
     "WHOLE",
     "Drawn",
+    "bbr_table",
     "draw",
+    "draw_bbr",
     "system_of",
     "table_of",
 ]
@@ -61,4 +70,18 @@ def table_of(one: Drawn, model: str, group: str = "default") -> dict[str, Any]:
     table = one.table("linux-6.1", GROUPS[group])
     for host in table["hosts"].values():
         host["stack"] = {**host["stack"], **MODELS[model]}
+    return table
+
+
+def draw_bbr(number: int) -> Drawn:
+    """The scenario of this number, with BBR in place of its congestion control."""
+    return replace(draw(number), algorithm="bbr")
+
+
+def bbr_table(one: Drawn, first_phase: int) -> dict[str, Any]:
+    """A scenario of `draw_bbr` as its file would hold it, on the model, whose cycles begin with a phase."""
+    table = table_of(one, WHOLE)
+    for host in table["hosts"].values():
+        congestion = {"algorithm": "bbr", "bbr": {"first_phase": first_phase}}
+        host["stack"] = {**host["stack"], "congestion": congestion}
     return table

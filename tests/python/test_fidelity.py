@@ -36,6 +36,9 @@ SAME = {
 }
 """Numbers of scenarios by the kernel's settings; together they have every cause that the table shows."""
 
+BBR = (0, 4, 14, 21, 28, 30, 48, 58, 75, 114, 189, 191)
+"""Numbers of scenarios that are the same with BBR, some of them with one first phase alone."""
+
 NEAR_NS = 1_000
 
 
@@ -66,6 +69,28 @@ def test_the_model_sends_what_linux_sends(
         assert row["times_off_ns"] <= NEAR_NS, f"{number}: times differ by {row['times_off_ns']} ns"
         assert row["uml_causes"] == row["model_causes"]
         assert abs(row["difference_ms"]) * 1e6 <= NEAR_NS
+
+
+def test_bbr_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        kernel = find_kernel()
+    except KernelError as error:
+        pytest.skip(str(error))
+    if not kernel.version.startswith("6.1."):
+        pytest.skip(f"the profile is of Linux 6.1, the kernel is {kernel.version}")
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from twins import bbr, runs
+    from twins.compare import row_of
+    from twins.scenarios import GROUPS, draw_bbr
+
+    drawn = [draw_bbr(number) for number in BBR]
+    tables = [one.table("linux-6.1", GROUPS["default"]) for one in drawn]
+    real = runs.on(runs.LINUX, tables, tmp_path, lambda _: None)
+    model = bbr.nearest(drawn, real, tmp_path, lambda _: None)
+    for one, left, right in zip(drawn, real, model, strict=True):
+        row = row_of(left, right, bbr.NAMES)
+        assert row["identical"], f"{one.number}: {row['kind']} at {row['first_packet']}: {row}"
+        assert row["times_off_ns"] <= NEAR_NS, f"{one.number}: times differ by {row['times_off_ns']} ns"
 
 
 def test_a_scenario_is_drawn_for_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
