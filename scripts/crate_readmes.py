@@ -1,7 +1,7 @@
 """Write the README of each public crate: `crate_readmes.py`, or `--check` to say which is out of date.
 
-A registry shows a README and nothing else of a crate at first. It holds the description of `Cargo.toml`, the example of
-`example.md` where the crate has one, and where the whole project is.
+A registry shows a README and nothing else of a crate at first. It holds the description of `Cargo.toml`,
+the example of `example.md` where the crate has one, and where the whole project is.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def readme(package: dict[str, Any], example: Path) -> str:
         parts.append(shown(example.read_text()))
     parts += [
         f"Part of [rexmit]({REPOSITORY}), a deterministic laboratory for transport protocols.\n"
-        "Its crates carry one version and are released together. Before 1.0 a minor release may change their\n"
-        f"interfaces; the [changelog]({REPOSITORY}/blob/main/CHANGELOG.md) says how.",
+        "Its crates carry one version and are released together. Before 1.0 a minor release may change\n"
+        f"their interfaces; the [changelog]({REPOSITORY}/blob/main/CHANGELOG.md) says how.",
         "Licence: MIT.",
     ]
     return "\n\n".join(parts) + "\n"
