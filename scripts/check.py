@@ -112,6 +112,7 @@ def lints() -> list[Check]:
         Check("tags", LINT, [PYTHON, "scripts/check_tags.py"], beside=True),
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
         Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
+        Check("counts are true", LINT, [PYTHON, "scripts/counts.py", "--check"], beside=True),
         Check("versions agree", LINT, [PYTHON, "scripts/check_release.py"], beside=True),
         Check(
             "workflows",
