@@ -114,7 +114,7 @@ def counted(root: Path) -> Iterator[Count]:
     yield Count(
         "captures that are judged in tests",
         len(captures),
-        "`tests/captures`: Linux with its own account of why it sent, usrsctp, other projects, hard cases",
+        "`tests/captures`: Linux with its own account of why it sent, an SCTP, other projects, hard cases",
     )
     kept = [json.loads(path.read_text()) for path in (root / "tests" / "golden").glob("digests-*.json")]
     yield Count("golden digests of a release", max(map(digests, kept), default=0), "`tests/golden`")

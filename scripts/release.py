@@ -70,7 +70,7 @@ def crates(build: bool) -> str:
     command = ["cargo", "publish", "--workspace", "--dry-run", "--locked", "--allow-dirty", "--quiet"]
     outcome = run([*command, *verify])
     # A crate of its own, which no workspace holds.
-    far = ["cargo", "publish", "--manifest-path", "rust/rexmitstack/Cargo.toml"]
+    far = ["cargo", "publish", "--manifest-path", "rust/rexmitstack/Cargo.toml", "--target-dir", "target"]
     far += ["--dry-run", "--allow-dirty", "--quiet"]
     if outcome == "passed":
         outcome = run([*far, *verify])
