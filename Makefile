@@ -4,10 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity judge wheel lock clean
+.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity judge wheel release-check lock clean
 
 help:  ## List these commands.
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 setup:  ## Make .venv, install what is pinned, build the native module. Quick when nothing changed.
 	@$(PYTHON) scripts/setup.py
@@ -77,6 +77,9 @@ judge:  ## Judge captures of foreign senders: 50,000 retransmissions at each pla
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py
+
+release-check: setup  ## Try all of a release but publishing: versions, digests, crates, wheel, sdist, citation.
+	@$(BIN)/python scripts/release.py
 
 lock: setup  ## Choose the pinned Python versions anew, from pyproject.toml.
 	@$(BIN)/python scripts/lock.py

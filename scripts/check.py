@@ -112,11 +112,34 @@ def lints() -> list[Check]:
         Check("tags", LINT, [PYTHON, "scripts/check_tags.py"], beside=True),
         Check("file sizes", LINT, [PYTHON, "scripts/check_sizes.py"], beside=True),
         Check("licences", LINT, [PYTHON, "scripts/check_licences.py"], beside=True),
+        Check("counts are true", LINT, [PYTHON, "scripts/counts.py", "--check"], beside=True),
+        Check("versions agree", LINT, [PYTHON, "scripts/check_release.py"], beside=True),
+        Check(
+            "workflows",
+            LINT,
+            [
+                "go",
+                "-C",
+                "scripts/actionlint",
+                "tool",
+                "actionlint",
+                "-shellcheck=",
+                "-pyflakes=",
+                *workflows(),
+            ],
+            uses=["go"],
+            beside=True,
+        ),
         Check("lock is current", LINT, [PYTHON, "scripts/lock.py", "--check"], beside=True),
         Check("pages: lint", LINT, [*NPM, "lint"], beside=True),
         Check("pages: types", LINT, [*NPM, "types"], beside=True),
         Check("clippy", LINT, cargo("clippy", "--all-targets", "--locked", "--", "-D", "warnings")),
     ]
+
+
+def workflows() -> list[str]:
+    """The files of the hosted CI."""
+    return [str(path) for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
 
 
 def documents() -> list[Check]:

@@ -1,4 +1,4 @@
-"""The front page's table of the published studies: what their texts state, and what the comparisons catch."""
+"""The table of the published studies: what their texts state, and what the comparisons catch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rexmit.analyse.verdicts import count_verdicts, read_verdicts
 from study_page import between_marks
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "studies" / "index.md"
 _HEAD = (
     *("study", "numbers in its text", "with a row", "with a reason why not", "rows from runs", "within"),
     *("too wide", "recorded", "of these open", "not covered", "wrong systems caught", "by rows within"),
@@ -18,9 +18,9 @@ _HEAD = (
 )
 
 
-def front_page() -> str:
-    """README.md with the table between its marks."""
-    return between_marks(README.read_text(), "evidence", evidence_table(ROOT / "studies"), README)
+def page_of_studies() -> str:
+    """The page of the studies with the table between its marks."""
+    return between_marks(PAGE.read_text(), "evidence", evidence_table(ROOT / "studies"), PAGE)
 
 
 def evidence_table(folder: Path) -> str:
@@ -35,7 +35,7 @@ def _line(study: Path) -> list[str]:
     within, wide, recorded, missing = count_verdicts(read_verdicts(study))
     counts = [coverage.stated, coverage.held, coverage.stated - coverage.held, len(coverage.measured)]
     counts += [within, wide, recorded, len(coverage.unexplained), missing]
-    cells = [f"[{study.name}](docs/studies/{study.name}.md)", *(f"{count:,}" for count in counts)]
+    cells = [f"[{study.name}]({study.name}.md)", *(f"{count:,}" for count in counts)]
     if not (study / POWER).is_file():
         return [*cells, "not measured", "", "", ""]
     power = read_power(study.name, study)

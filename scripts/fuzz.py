@@ -24,7 +24,7 @@ import time
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,11 +58,17 @@ LIMITS = ["-timeout=20", "-rss_limit_mb=1024", "-malloc_limit_mb=512"]
 LONGEST = 4096
 # Longer ones are cut before they are stored.
 LONGEST_STORED = 2048
+# How far each stored corpus reaches; below this share of it, a corpus no longer fits the code.
+EDGES = FUZZ / "coverage.toml"
+FALLEN = 0.9
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one target: `failure` is the file that holds the failed input, `message` says why."""
+    """What became of one target: `failure` is the file that holds the failed input, `message` says why.
+
+    `stored` and `coverage` are edges of its code that were reached: by the stored corpus, and in all.
+    """
 
     target: str
     inputs: int
@@ -71,6 +77,7 @@ class Result:
     corpus: str
     failure: Path | None = None
     message: str = ""
+    stored: int = 0
 
 
 def main() -> int:
@@ -110,6 +117,7 @@ def main() -> int:
         if chosen.keep:
             for name in names:
                 keep(programs[name], name, Path(scratch))
+            record_edges(results)
     return report(results)
 
 
@@ -168,12 +176,13 @@ def fuzz(program: Path, target: str, seconds: int, scratch: Path) -> Result:
     files = [path for path in sorted(failed.iterdir()) if not path.name.startswith("slow-unit")]
     kept = keep_failure(target, files[0]) if files else None
     message = result.message or f"libFuzzer ended with code {ran.returncode}"
-    return Result(target, result.inputs, result.per_second, result.coverage, result.corpus, kept, message)
+    return replace(result, failure=kept, message=message)
 
 
 def read_output(target: str, text: str) -> Result:
     """What libFuzzer said of itself, and of the failure if there was one."""
     states = re.findall(r"cov: (\d+) .*?corp: (\d+/\S+)", text)
+    begun = re.search(r"INITED cov: (\d+)", text)
     coverage, corpus = states[-1] if states else ("0", "0/0b")
     inputs = re.search(r"stat::number_of_executed_units:\s+(\d+)", text)
     speed = re.search(r"stat::average_exec_per_sec:\s+(\d+)", text)
@@ -187,6 +196,7 @@ def read_output(target: str, text: str) -> Result:
         int(coverage),
         corpus,
         message=message.strip()[:200],
+        stored=int(begun[1]) if begun else 0,
     )
 
 
@@ -195,7 +205,12 @@ def keep_failure(target: str, path: Path) -> Path:
     kind = path.name.split("-")[0]
     folder = FUZZ / "regressions" / target
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder / f"{kind}-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    # One that failed before, perhaps in another way, is there already.
+    known = sorted(folder.glob(f"*-{digest}"))
+    if known:
+        return known[0]
+    place = folder / f"{kind}-{digest}"
     shutil.copy(path, place)
     return place
 
@@ -207,12 +222,20 @@ def regressions(target: str) -> list[Path]:
 
 def report(results: Sequence[Result]) -> int:
     """Print a line for each target, then one for each failure; 1 if there is any."""
-    print(f"{'target':12} {'inputs':>12} {'a second':>9} {'edges':>6} {'corpus':>12}")
+    print(f"{'target':12} {'inputs':>12} {'a second':>9} {'edges':>6} {'new':>4} {'corpus':>12}")
     for r in results:
-        print(f"{r.target:12} {r.inputs:12,} {r.per_second:9,} {r.coverage:6,} {r.corpus:>12}")
+        new = max(0, r.coverage - r.stored)
+        print(f"{r.target:12} {r.inputs:12,} {r.per_second:9,} {r.coverage:6,} {new:4,} {r.corpus:>12}")
     total = sum(r.inputs for r in results)
     failed = [r for r in results if r.failure is not None or r.message]
     print(f"{'all':12} {total:12,}")
+    reached = edges_on_record()
+    for r in results:
+        if r.stored and r.stored < FALLEN * reached.get(r.target, 0):
+            print(
+                f"warning: {r.target}: its stored corpus reaches {r.stored:,} edges, where it reached "
+                f"{reached[r.target]:,}; grow it: python scripts/fuzz.py {r.target} --seconds 600 --keep"
+            )
     for r in failed:
         again = "no input was kept"
         if r.failure is not None:
@@ -220,6 +243,21 @@ def report(results: Sequence[Result]) -> int:
         print(f"error: {r.target}: {r.message}; to see it again: {again}")
     print(f"fuzz: {len(results) - len(failed)} targets held, {len(failed)} failed")
     return 1 if failed else 0
+
+
+# Coverage
+
+
+def edges_on_record() -> dict[str, int]:
+    """The edges that each target's stored corpus reached when it was stored."""
+    return {str(name): int(edges) for name, edges in tomllib.loads(EDGES.read_text()).items()}
+
+
+def record_edges(results: Sequence[Result]) -> None:
+    """Note how far the corpora reach now."""
+    known = edges_on_record() | {r.target: r.coverage for r in results if not r.message}
+    head = EDGES.read_text().partition("\n\n")[0]
+    EDGES.write_text("\n".join([head, "", *(f"{name} = {known[name]}" for name in sorted(known)), ""]))
 
 
 # Corpora

@@ -1,7 +1,7 @@
 """Write the pages of the documentation that come from the code: `make schema`.
 
 The scenario's page comes from the JSON Schema, the commands' from their `--help`, the profiles' from
-the files with the source of each value, and the front page's table of studies from their lists. With
+the files with the source of each value, and the table of published studies from their lists. With
 `--check`, nothing is written and a page that would change is an error, so the pages cannot fall behind.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from evidence_table import README, front_page
+from evidence_table import PAGE, page_of_studies
 from limits_page import limits_page
 from results_page import results_page
 from rexmit import _native
@@ -64,7 +64,7 @@ def pages() -> dict[Path, str]:
         DOCS / "results-folder.md": "\n".join(results_page()),
         DOCS / "record.schema.json": json.dumps(record_schema(), indent=2) + "\n",
         DOCS / "profiles.md": "\n".join(profiles_page()),
-        README: front_page(),
+        PAGE: page_of_studies(),
         **{MAN / f"{page_name(path)}.1": manual_page(path, command) for path, command in walk("rexmit", cli)},
     }
 

@@ -4,7 +4,8 @@ Makes `.venv`, installs the pinned Python packages, installs the few Debian pack
 missing, and builds the script of the pages and the native module. What a third party's library needs
 stands in `crates/adapters/NAME/setup.toml`; without root it is unpacked into `.cache/NAME`. Each step is
 skipped while a hash of its inputs is the one that its stamp in `.cache/stamps` remembers. Uses the
-standard library only: it runs before anything is installed.
+standard library only: it runs before anything is installed. `--only guests` builds what guests run and
+nothing else, for wheels that are built elsewhere.
 """
 
 from __future__ import annotations
@@ -72,10 +73,14 @@ NEEDED = {"cc", "ensurepip", "node", "npm"}
 
 def main() -> int:
     """Run every step whose inputs changed."""
+    if sys.argv[1:] == ["--only", "guests"]:
+        return 0 if build_for_guests(["--locked"]) else 1
+    if sys.argv[1:]:
+        return fail(f"{' '.join(sys.argv[1:])}: nothing, or --only guests")
     if sys.version_info < (3, 11):  # noqa: UP036 - this file is read before the right Python is known
         return fail(f"rexmit needs Python 3.11 or newer, and this is {sys.version.split()[0]}")
     if shutil.which("cargo") is None:
-        return fail("rexmit needs a Rust toolchain (1.88 or newer): no `cargo` on the path")
+        return fail("rexmit needs a Rust toolchain (1.91 or newer): no `cargo` on the path")
     libraries = third_party()
     for library in libraries:
         fetch(library)

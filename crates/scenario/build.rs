@@ -6,7 +6,8 @@ use std::{env, fs};
 fn main() -> std::io::Result<()> {
     // As it is now, not as it was when this was compiled: a folder of compiled code may serve several clones.
     let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
-    let folder = here.join("../../profiles").canonicalize()?;
+    // In the crate's folder a link leads there, so that a published crate has them too.
+    let folder = here.join("profiles").canonicalize()?;
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files: Vec<PathBuf> =
         fs::read_dir(&folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;

@@ -1,3 +1,5 @@
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,33 @@ def test_what_runs_side_by_side_is_shown_in_one_piece(capfd: pytest.CaptureFixtu
     printed = capfd.readouterr().out
     assert "first\nfirst\n" in printed
     assert "second\nsecond\n" in printed
+
+
+def test_hooks_of_commits_run_checks_that_there_are() -> None:
+    text = (check.ROOT / ".pre-commit-config.yaml").read_text()
+    entries = re.findall(r"entry: (.*)", text)
+    assert len(entries) == text.count("- id:") >= 9
+    groups = {one.name: one.group for one in check.checks(Path("scratch"))}
+    for entry in entries:
+        found = re.fullmatch(r'\.venv/bin/python scripts/check\.py --name "?([\w ]+?)"?', entry)
+        assert found is not None, entry
+        assert groups[found[1]] == check.LINT
+
+
+def test_workflows_pin_actions_to_commits_and_give_no_rights_to_all_jobs() -> None:
+    assert len(check.workflows()) >= 5
+    for path in map(Path, check.workflows()):
+        text = path.read_text()
+        assert "\npermissions:\n  contents: read\n\n" in text, path.name
+        for used in re.findall(r"uses: (\S+)", text):
+            assert used.startswith("./") or re.search(r"@[0-9a-f]{40}$", used), f"{path.name}: {used}"
+
+
+def test_a_workflow_that_would_not_run_is_refused(tmp_path: Path) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("needs go")
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(Path(check.workflows()[0]).read_text().replace("runs-on:", "runs-of:"))
+    (one,) = (one for one in check.checks(tmp_path) if one.name == "workflows")
+    command = [str(wrong) if word == check.workflows()[0] else word for word in one.command]
+    assert check.perform(check.Check("workflows", "lint", command)).state == "failed"

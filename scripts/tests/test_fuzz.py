@@ -28,6 +28,7 @@ OUT_OF_MEMORY = "==8== ERROR: libFuzzer: out-of-memory (malloc(536870913))\n"
 def test_what_libfuzzer_says_of_a_target_that_held() -> None:
     result = fuzz.read_output("packet", HELD)
     assert (result.inputs, result.per_second, result.coverage) == (1_623_294, 73_786, 416)
+    assert result.stored == 400
     assert (result.corpus, result.failure, result.message) == ("174/13Kb", None, "")
 
 
@@ -90,3 +91,34 @@ def test_a_failed_input_is_kept_as_a_regression(tmp_path: Path, monkeypatch: pyt
     assert result.failure.read_bytes() == b"boom"
     assert result.message.startswith("assertion `left == right` failed")
     assert [path.name for path in result.failure.parent.iterdir()] == [result.failure.name]
+
+
+def test_a_corpus_that_reaches_less_than_it_did_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edges = tmp_path / "coverage.toml"
+    edges.write_text("# Edges.\n\npacket = 9\n")
+    monkeypatch.setattr(fuzz, "EDGES", edges)
+    results = [fuzz.Result(name, 10, 5, reached, "1/1b", stored=reached) for name, reached in RECORDED]
+    fuzz.record_edges(results)
+    assert edges.read_text() == "# Edges.\n\npacket = 100\nunits = 50\n"
+    fuzz.report(
+        [
+            fuzz.Result("packet", 10, 5, 95, "1/1b", stored=91),
+            fuzz.Result("units", 9, 5, 60, "1/1b", stored=44),
+        ]
+    )
+    printed = capsys.readouterr().out
+    warnings = [line for line in printed.splitlines() if line.startswith("warning")]
+    assert warnings == [
+        "warning: units: its stored corpus reaches 44 edges, where it reached 50; "
+        "grow it: python scripts/fuzz.py units --seconds 600 --keep"
+    ]
+    assert any(line.split() == ["units", "9", "5", "60", "16", "1/1b"] for line in printed.splitlines())
+
+
+RECORDED = [("packet", 100), ("units", 50)]
+
+
+def test_every_target_has_its_edges_on_record() -> None:
+    assert sorted(fuzz.edges_on_record()) == sorted(fuzz.TARGETS)

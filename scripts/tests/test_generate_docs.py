@@ -14,9 +14,9 @@ def test_every_key_of_the_schema_is_on_its_page() -> None:
         assert f"| `{key}` |" in page
 
 
-def test_the_front_page_counts_what_the_lists_of_each_study_hold() -> None:
+def test_the_page_of_studies_counts_what_the_lists_of_each_study_hold() -> None:
     studies = docs.ROOT / "studies"
-    table = docs.README.read_text().partition("<!-- evidence -->\n")[2].partition("<!-- /evidence -->")[0]
+    table = docs.PAGE.read_text().partition("<!-- evidence -->\n")[2].partition("<!-- /evidence -->")[0]
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     assert len(lines) == len(list(studies.glob("*/statements.csv"))) >= 4
     for study, *counts in lines:

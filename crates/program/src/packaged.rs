@@ -47,38 +47,43 @@ pub enum Tool {
     Cargo,
 }
 
+// Files of `bundled` are links to those of the project that have the same names, so that a published crate has them too.
+
 /// The far side in Go, which a program's module finds by its `replace`.
 pub const GO_FAR_SIDE: Files = &[
-    ("go/rexmitstack/go.mod", include_str!("../../../go/rexmitstack/go.mod")),
-    ("go/rexmitstack/line.go", include_str!("../../../go/rexmitstack/line.go")),
-    ("go/rexmitstack/packet.go", include_str!("../../../go/rexmitstack/packet.go")),
-    ("go/rexmitstack/release.go", include_str!("../../../go/rexmitstack/release.go")),
-    ("go/rexmitstack/stack.go", include_str!("../../../go/rexmitstack/stack.go")),
+    ("go/rexmitstack/go.mod", include_str!("../bundled/go/rexmitstack/go.mod.txt")),
+    ("go/rexmitstack/line.go", include_str!("../bundled/go/rexmitstack/line.go.txt")),
+    ("go/rexmitstack/packet.go", include_str!("../bundled/go/rexmitstack/packet.go.txt")),
+    ("go/rexmitstack/release.go", include_str!("../bundled/go/rexmitstack/release.go.txt")),
+    ("go/rexmitstack/stack.go", include_str!("../bundled/go/rexmitstack/stack.go.txt")),
 ];
 
 /// The far side in Rust, which a program's manifest finds by its path.
 pub const RUST_FAR_SIDE: Files = &[
-    ("rust/rexmitstack/Cargo.toml", include_str!("../../../rust/rexmitstack/Cargo.toml")),
-    ("rust/rexmitstack/src/calls.rs", include_str!("../../../rust/rexmitstack/src/calls.rs")),
-    ("rust/rexmitstack/src/lib.rs", include_str!("../../../rust/rexmitstack/src/lib.rs")),
-    ("rust/rexmitstack/src/line.rs", include_str!("../../../rust/rexmitstack/src/line.rs")),
-    ("rust/rexmitstack/src/packet.rs", include_str!("../../../rust/rexmitstack/src/packet.rs")),
-    ("rust/rexmitstack/src/random.rs", include_str!("../../../rust/rexmitstack/src/random.rs")),
+    ("rust/rexmitstack/Cargo.toml", include_str!("../bundled/rust/rexmitstack/Cargo.toml.txt")),
+    ("rust/rexmitstack/src/calls.rs", include_str!("../bundled/rust/rexmitstack/src/calls.rs.txt")),
+    ("rust/rexmitstack/src/lib.rs", include_str!("../bundled/rust/rexmitstack/src/lib.rs.txt")),
+    ("rust/rexmitstack/src/line.rs", include_str!("../bundled/rust/rexmitstack/src/line.rs.txt")),
+    ("rust/rexmitstack/src/packet.rs", include_str!("../bundled/rust/rexmitstack/src/packet.rs.txt")),
+    ("rust/rexmitstack/src/random.rs", include_str!("../bundled/rust/rexmitstack/src/random.rs.txt")),
 ];
 
 /// The bubble for stacks that read Go's own clock, and what it adds to the standard library.
 pub const GO_BUBBLE: Files = &[
-    ("go/bubble/go.mod", include_str!("../../../go/bubble/go.mod")),
-    ("go/bubble/bubble.go", include_str!("../../../go/bubble/bubble.go")),
-    ("go/bubble/wire.go", include_str!("../../../go/bubble/wire.go")),
-    ("go/bubble/_goroot/runtime/rexmit.go", include_str!("../../../go/bubble/_goroot/runtime/rexmit.go")),
+    ("go/bubble/go.mod", include_str!("../bundled/go/bubble/go.mod.txt")),
+    ("go/bubble/bubble.go", include_str!("../bundled/go/bubble/bubble.go.txt")),
+    ("go/bubble/wire.go", include_str!("../bundled/go/bubble/wire.go.txt")),
+    (
+        "go/bubble/_goroot/runtime/rexmit.go",
+        include_str!("../bundled/go/bubble/_goroot/runtime/rexmit.go.txt"),
+    ),
     (
         "go/bubble/_goroot/testing/cryptotest/rexmit.go",
-        include_str!("../../../go/bubble/_goroot/testing/cryptotest/rexmit.go"),
+        include_str!("../bundled/go/bubble/_goroot/testing/cryptotest/rexmit.go.txt"),
     ),
     (
         "go/bubble/_goroot/testing/synctest/rexmit.go",
-        include_str!("../../../go/bubble/_goroot/testing/synctest/rexmit.go"),
+        include_str!("../bundled/go/bubble/_goroot/testing/synctest/rexmit.go.txt"),
     ),
 ];
 

@@ -29,8 +29,8 @@ pub static SOURCE: Source = Source {
     files: &[
         GO_FAR_SIDE,
         &[
-            ("go/netclock/go.mod", include_str!("../../../../go/netclock/go.mod")),
-            ("go/netclock/clock.go", include_str!("../../../../go/netclock/clock.go")),
+            ("go/netclock/go.mod", include_str!("../bundled/go/netclock/go.mod.txt")),
+            ("go/netclock/clock.go", include_str!("../bundled/go/netclock/clock.go.txt")),
             ("crates/adapters/gvisor/program/go.mod", include_str!("../program/go.mod")),
             ("crates/adapters/gvisor/program/go.sum", include_str!("../program/go.sum")),
             ("crates/adapters/gvisor/program/end.go", include_str!("../program/end.go")),

@@ -22,7 +22,7 @@ use rexmit_stack::{About, Determinism};
 
 pub use config::{QuicheConfig, QuicheCongestion};
 
-/// What its program is built from.
+/// What its program is built from. Cargo publishes no package inside another, so links of other names lead to its files.
 pub static SOURCE: Source = Source {
     name: "quiche",
     tool: Tool::Cargo,
@@ -30,22 +30,31 @@ pub static SOURCE: Source = Source {
     files: &[
         RUST_FAR_SIDE,
         &[
-            ("crates/adapters/quiche/program/Cargo.toml", include_str!("../program/Cargo.toml")),
-            ("crates/adapters/quiche/program/Cargo.lock", include_str!("../program/Cargo.lock")),
-            ("crates/adapters/quiche/program/build.rs", include_str!("../program/build.rs")),
+            ("crates/adapters/quiche/program/Cargo.toml", include_str!("../bundled/program/Cargo.toml.txt")),
+            ("crates/adapters/quiche/program/Cargo.lock", include_str!("../bundled/program/Cargo.lock.txt")),
+            ("crates/adapters/quiche/program/build.rs", include_str!("../bundled/program/build.rs.txt")),
             (
                 "crates/adapters/quiche/program/bindgen/Cargo.toml",
-                include_str!("../program/bindgen/Cargo.toml"),
+                include_str!("../bundled/program/bindgen/Cargo.toml.txt"),
             ),
             (
                 "crates/adapters/quiche/program/bindgen/src/lib.rs",
-                include_str!("../program/bindgen/src/lib.rs"),
+                include_str!("../bundled/program/bindgen/src/lib.rs.txt"),
             ),
-            ("crates/adapters/quiche/program/src/end.rs", include_str!("../program/src/end.rs")),
-            ("crates/adapters/quiche/program/src/host.rs", include_str!("../program/src/host.rs")),
-            ("crates/adapters/quiche/program/src/led.rs", include_str!("../program/src/led.rs")),
-            ("crates/adapters/quiche/program/src/main.rs", include_str!("../program/src/main.rs")),
-            ("crates/adapters/quiche/program/src/sealed.rs", include_str!("../program/src/sealed.rs")),
+            ("crates/adapters/quiche/program/src/end.rs", include_str!("../bundled/program/src/end.rs.txt")),
+            (
+                "crates/adapters/quiche/program/src/host.rs",
+                include_str!("../bundled/program/src/host.rs.txt"),
+            ),
+            ("crates/adapters/quiche/program/src/led.rs", include_str!("../bundled/program/src/led.rs.txt")),
+            (
+                "crates/adapters/quiche/program/src/main.rs",
+                include_str!("../bundled/program/src/main.rs.txt"),
+            ),
+            (
+                "crates/adapters/quiche/program/src/sealed.rs",
+                include_str!("../bundled/program/src/sealed.rs.txt"),
+            ),
         ],
     ],
     missing: "its program is not built; `rexmit stack build quiche` does it, with Rust, CMake, a C++ compiler and git",
@@ -75,6 +84,8 @@ mod tests {
     #[test]
     fn its_version_is_what_the_program_is_built_from() {
         let release = STACK.about.version.unwrap().strip_prefix("quiche ").unwrap();
-        assert!(include_str!("../program/Cargo.toml").contains(&format!("version = \"={release}\"")));
+        assert!(
+            include_str!("../bundled/program/Cargo.toml.txt").contains(&format!("version = \"={release}\""))
+        );
     }
 }
