@@ -48,7 +48,7 @@ def read_capture(path: Path) -> Seen:
             for name, arrays in into.items():
                 arrays.append(values_of(*table[name], rows=0))
     number, side, seq, length, flags, ack, time = (_numbers(segments[name]) for name in SEGMENTS)
-    # Which of two packets of the same nanosecond was first says how events are ordered, not how a host behaves.
+    # Which of two packets of one nanosecond was first says how events are ordered, not how a host behaves.
     order = np.lexsort((number, side == 1, time))
     columns = [side, seq, length, flags & ~PUSH, ack]
     index = {int(number[at]): n for n, at in enumerate(order)}

@@ -44,11 +44,11 @@ def write(content: Content) -> str:
         f"The same for as many scenarios of numbers from {APART:,} on, which nobody looks at while the model "
         "is worked on, so that the score is not one of scenarios that were seen:",
         summary_text(content.apart),
-        "And with BBR in place of Reno and CUBIC, the scenarios of both. The kernel draws with which of seven "
-        "phases its probing for bandwidth begins, and the model is told that phase "
-        "(`congestion.bbr.first_phase`): of seven runs of the model the one that is identical counts, else the "
-        "first. A flow that draws twice, since its queue was emptied for a new least round trip, is rarely "
-        "identical for that reason alone.",
+        "And with BBR in place of Reno and CUBIC, the scenarios of both. The kernel draws with which of "
+        "seven phases its probing for bandwidth begins, and the model is told that phase "
+        "(`congestion.bbr.first_phase`): of seven runs of the model the one that is identical counts, else "
+        "the first. A flow that draws twice, since its queue was emptied for a new least round trip, is "
+        "rarely identical for that reason alone.",
         summary_text(content.rates),
         "![Share of scenarios over the difference in time](../img/fidelity-differences.png)",
         "![Time on the model over time on uml](../img/fidelity-times.png)",
