@@ -23,6 +23,14 @@ class StudyError(UsageError):
     """A study or scenario is wrong. The message names the file, the key and what is allowed."""
 
 
+class StudySlips(StudyError):  # noqa: N818 - several errors
+    """All slips of a study: `slips` has a line for each, and the message all of them."""
+
+    def __init__(self, slips: tuple[str, ...]) -> None:
+        super().__init__("\n".join(slips))
+        self.slips = slips
+
+
 class ModelError(UsageError, ValueError):
     """An argument of a formula lies outside its domain. The message names the argument and what it may be."""
 
@@ -60,6 +68,15 @@ def printable(text: object) -> str:
 
 _CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Controls, formats, halves of pairs, separators of lines and paragraphs."""
+
+
+def nearest_key(word: str, known: Iterable[str]) -> str:
+    """The same for a key of a file: what the field calls it counts first, as `latency` for `delay`."""
+    from rexmit import _native
+
+    choices = list(known)
+    meant = _native.meant(word, choices)
+    return nearest(word, choices) if meant is None else f"; did you mean {meant!r}?"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
