@@ -70,15 +70,6 @@ _CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Controls, formats, halves of pairs, separators of lines and paragraphs."""
 
 
-def nearest_key(word: str, known: Iterable[str]) -> str:
-    """The same for a key of a file: what the field calls it counts first, as `latency` for `delay`."""
-    from rexmit import _native
-
-    choices = list(known)
-    meant = _native.meant(word, choices)
-    return nearest(word, choices) if meant is None else f"; did you mean {meant!r}?"
-
-
 def nearest(word: str, known: Iterable[str]) -> str:
     """The nearest known names as `; did you mean x?`, or the list of all where none is near."""
     choices = sorted(known)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rexmit import _native
-from rexmit.errors import StudyError, UsageError, nearest, nearest_key, one_line
+from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.inputs import STUDY, read_toml
+from rexmit.study.keys import nearest_key
 from rexmit.study.settings import Table, get_setting, parse_value, with_setting
 from rexmit.study.spec import parse_spec
 from rexmit.study.traces import place_traces_of_path

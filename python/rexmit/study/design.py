@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rexmit.errors import StudyError, nearest, nearest_key
+from rexmit.errors import StudyError, nearest
 from rexmit.study.factors import Factor
+from rexmit.study.keys import nearest_key
 
 MOST_RUNS = 2**32 - 1
 REPLICATION = "replication"

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rexmit.errors import StudyError, nearest, nearest_key
+from rexmit.errors import StudyError, nearest
+from rexmit.study.keys import nearest_key
 from rexmit.study.measures import Measure, parse_measure
 from rexmit.study.settings import Table
 from rexmit.tables import Column, reserved

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rexmit.errors import StudyError, nearest_key
+from rexmit.errors import StudyError
 from rexmit.inputs import STUDY, read_toml
 from rexmit.study.design import Design, parse_design
 from rexmit.study.factors import Factor, columns_of_factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
+from rexmit.study.keys import nearest_key
 from rexmit.study.measures import Measure, check_measures
 from rexmit.study.network import is_network
 from rexmit.study.profiles import inline_levels, inline_stacks
