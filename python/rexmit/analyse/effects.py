@@ -61,9 +61,10 @@ class Effect:
 
 
 def effects(frame: pl.DataFrame, factors: Sequence[str], response: str) -> list[Effect]:
-    """The effect of each factor that varies, the largest first; none where the response has no value.
+    """The effect of each factor that varies, that which explains most of the variance first.
 
-    `frame` is a table of runs without those that do not count (failed, not completed).
+    `frame` is a table of runs without those that do not count (failed, not completed). There are no effects
+    where the response has no value.
     """
     rows = frame.filter(pl.col(response).is_not_null()).with_columns(pl.col(response).cast(pl.Float64))
     if rows.is_empty():
@@ -72,7 +73,7 @@ def effects(frame: pl.DataFrame, factors: Sequence[str], response: str) -> list[
     cells = rows.group_by(known or [pl.lit(0)], maintain_order=True).agg(pl.col(response).mean())
     whole = float(cells[response].var(ddof=0) or 0)  # type: ignore[arg-type]
     found = [one for name in known if (one := _effect(rows, cells, known, name, response, whole))]
-    return sorted(found, key=lambda one: -one.difference)
+    return sorted(found, key=lambda one: (-one.share, -one.difference))
 
 
 def _effect(
@@ -137,3 +138,25 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[f
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     half = t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n)
     return mean - half, mean + half
+
+
+def level_means(frame: pl.DataFrame, factor: str, response: str) -> pl.DataFrame:
+    """The mean of a response at each level of a factor: the columns `level`, `mean`, `low` and `high`.
+
+    The last two are the 95 % interval of the mean over replications, null with one. Every combination of the
+    other factors counts as often as it has runs.
+    """
+    by = "replication" if "replication" in frame.columns else None
+    rows = frame.filter(pl.col(response).is_not_null()).with_columns(pl.col(response).cast(pl.Float64))
+    found = []
+    for (level,), part in rows.group_by([factor], maintain_order=True):
+        whole = float(part[response].mean())  # type: ignore[arg-type]
+        each = part.group_by(by).agg(pl.col(response).mean())[response].to_list() if by else []
+        found.append((level, whole, *(interval(each) or (None, None))))
+    schema = {
+        "level": rows.schema[factor],
+        "mean": pl.Float64(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
+    }
+    return pl.DataFrame(found, schema=schema, orient="row")

@@ -48,7 +48,7 @@ def quantity(value: float | None, unit: str | None) -> str:
         return NOTHING
     if unit in NANOSECONDS:
         return duration(value * NANOSECONDS[unit])
-    if (write := {"bytes": size, "bit/s": rate}.get(unit or "")) is not None:
+    if (write := {"ns": duration, "bytes": size, "bit/s": rate}.get(unit or "")) is not None:
         return write(value)
     number = count(int(value) if value == int(value) else value)
     return f"{number} {unit}" if unit and unit != "packets" else number

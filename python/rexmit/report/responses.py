@@ -110,6 +110,11 @@ def ranked(frame: pl.DataFrame, names: Sequence[str], schema: pa.Schema | None =
     return [response for _, response in sorted(found, key=lambda pair: pair[0])]
 
 
+def is_own(name: str) -> bool:
+    """Whether a column is none that this package writes: a study's own response, or one that was added."""
+    return name not in _known()
+
+
 def varies(column: pl.Series) -> bool:
     """Whether not all values are the same."""
     return column.n_unique() > 1
