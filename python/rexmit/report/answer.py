@@ -120,10 +120,11 @@ def candidates(results: Results, frame: pl.DataFrame) -> list[Quantity]:
     numbers = [one for one in responses_of(frame, results.arrow().schema) if one.kind == "number"]
     own = [one for one in numbers if is_own(one.name)]
     usual = {one.name: one for one in numbers}
-    return [_quantity(one) for one in (*own, *(usual[name] for name in TRIED if name in usual))]
+    return [quantity_of(one) for one in (*own, *(usual[name] for name in TRIED if name in usual))]
 
 
-def _quantity(response: Response) -> Quantity:
+def quantity_of(response: Response) -> Quantity:
+    """A response as an axis and in a sentence."""
     plain = response.title or response.name.replace("_", " ")
     return Quantity(response.name, NAMES.get(response.name, plain), response.unit)
 

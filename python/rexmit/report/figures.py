@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rexmit.analyse.effects import effects
 from rexmit.analyse.study_code import has_module, own_code, study_module
 from rexmit.errors import UsageError
 from rexmit.files import make_folder
-from rexmit.plot import figures, network
+from rexmit.plot import figures, network, style
+from rexmit.plot.effect import MOST_LINES, Panel, draw_effect
+from rexmit.report.answer import counted, quantity_of
+from rexmit.report.responses import describe
 from rexmit.run import Results
+from rexmit.run.added import added_columns
 from rexmit.study import list_studies
 from rexmit.study.words import in_words
 
@@ -32,6 +37,35 @@ def draw_figures(
         if run >= len(results):
             raise UsageError(f"run {run}: {results.name} has runs 0 to {len(results) - 1}")
     make_folder(out)
+    added = draw_added(results, out, formats)
+    try:
+        return [*added, *_of_study(results, out, formats, runs)]
+    except UsageError:
+        if not added:
+            raise
+        return added
+
+
+def draw_added(results: Results, out: Path, formats: Sequence[str] = ()) -> list[Path]:
+    """A figure of each column that was added: over the factor that moves it most, else over replications."""
+    schema = results.arrow().schema
+    files: list[Path] = []
+    for name in added_columns(schema):
+        frame, _ = counted(results)
+        found = effects(frame, results.factors, name)
+        if not found:
+            continue
+        words = in_words(results.factors, results.study["scenario"])
+        response = quantity_of(describe(name, "number", schema))
+        few = (one.factor for one in found[1:] if frame[one.factor].n_unique() <= MOST_LINES)
+        with style.styled(style.LIGHT):
+            title = [results.title, f"{response.words} over {words[found[0].factor]}"]
+            sheet = draw_effect([Panel(frame)], found[0].factor, next(few, None), response, words, title)
+            files += style.save(sheet, out / figures.file_part(name), formats)
+    return files
+
+
+def _of_study(results: Results, out: Path, formats: Sequence[str], runs: Sequence[int]) -> list[Path]:
     study = results.name.partition("/")[0]
     # Of the package's own studies alone: a name that results bring along chooses nothing else to run.
     if results.name not in {entry.name for entry in list_studies()} or not has_module(study, "figures"):
