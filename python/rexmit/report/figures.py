@@ -13,6 +13,7 @@ from rexmit.plot import figures, network, style
 from rexmit.plot.effect import MOST_LINES, Panel, draw_effect
 from rexmit.report.answer import counted, quantity_of
 from rexmit.report.responses import describe
+from rexmit.report.single import draw_single
 from rexmit.run import Results
 from rexmit.run.added import added_columns
 from rexmit.study import list_studies
@@ -29,7 +30,8 @@ def draw_figures(
 
     Raises UsageError where there is nothing to draw, StoreError where a file cannot be written.
     """
-    if runs and not results.spec().measures:
+    varied = any(len(factor.levels) > 1 for factor in results.spec().design.factors)
+    if runs and varied and not results.spec().measures:
         raise UsageError(
             f"run {runs[0]}: its flows were not measured over time; give the scenario measure.every"
         )
@@ -72,6 +74,10 @@ def _of_study(results: Results, out: Path, formats: Sequence[str], runs: Sequenc
         found = network.draw_network(results, out, formats, runs) if results.spec().measures else []
         if found:
             return found
+        if all(len(factor.levels) < 2 for factor in results.spec().design.factors):
+            alone = draw_single(results, out, formats, runs)
+            if alone:
+                return alone
         words = in_words(results.factors, results.study["scenario"])
         return figures.draw_results(results.table(), words, out, results.title, formats)
     with own_code([results]):
