@@ -96,9 +96,9 @@ def _throughput(results: Results, run: int) -> Iterator[tuple[str, Figure]]:
     every[0].set_ylabel("Goodput")
     every[0].set_ylim(bottom=0)
     if jain is not None:
-        every[1].step(
-            jain["from_ns"] / 1e9, jain["jain"].fill_null(float("nan")), where="post", color=style.LIGHT.ink
-        )
+        index = jain["jain"].fill_null(float("nan"))
+        (line,) = every[1].step(jain["from_ns"] / 1e9, index, where="post", color=style.LIGHT.ink)
+        line.set_gid("jain")
         every[1].set_ylim(0, 1.05)
         every[1].set_ylabel("Jain's index")
     every[-1].set_xlabel("Time (s)")
