@@ -22,7 +22,7 @@ def two_flows(**more: Any) -> Results:
         "intervals": "500 ms",
         "transfers": [
             {"from": "server", "to": "client", "bulk": "3 s", "name": "first"},
-            {"from": "server", "to": "client", "bulk": "2 s", "start": "500 ms", "name": "<late>"},
+            {"from": "server", "to": "client", "bulk": "2 s", "start": "20 ms", "name": "<late>"},
         ],
     }
     study = small(vary={}, scenario=scenario, design={"replications": 6, "seed": 3})
