@@ -172,7 +172,8 @@ def _slip(text: str, table: Table, level: tuple[str, int] | None) -> Slip:
         return _misspelt(Slip(key, place, message), missing[1], table, text)
     factor, number = level or ("", 0)
     varied = _factor_of(key, table, factor)
-    if varied is not None and _find(table, f"scenario.{key}") is None:
+    # A level counts before what the scenario says of the same setting.
+    if varied is not None and (varied in (factor, key) or _find(table, f"scenario.{key}") is None):
         return Slip(key, f"vary.{varied}", message, number if varied == factor else 0)
     return Slip(key, place, message)
 
