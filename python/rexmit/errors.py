@@ -23,6 +23,14 @@ class StudyError(UsageError):
     """A study or scenario is wrong. The message names the file, the key and what is allowed."""
 
 
+class StudySlips(StudyError):  # noqa: N818 - several errors
+    """All slips of a study: `slips` has a line for each, and the message all of them."""
+
+    def __init__(self, slips: tuple[str, ...]) -> None:
+        super().__init__("\n".join(slips))
+        self.slips = slips
+
+
 class ModelError(UsageError, ValueError):
     """An argument of a formula lies outside its domain. The message names the argument and what it may be."""
 

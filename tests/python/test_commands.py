@@ -49,7 +49,7 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert len(lines) == 1
-    assert lines[0].startswith(f"rexmit: error: {study_file}: ")
+    assert lines[0].startswith(f"rexmit: error: {study_file}:")
     assert text in lines[0]
     assert not (tmp_path / "out").exists(), "nothing is written for a study that cannot be run"
 

@@ -169,7 +169,7 @@ def test_without_provenance_the_page_says_so(tmp_path: Path) -> None:
 
 def test_results_in_memory_and_a_study_that_varies_nothing(tmp_path: Path) -> None:
     text = page_text(small(vary={}).run(progress=False), tmp_path)
-    assert "no factor of this study has two levels" in text
+    assert 'id="time-sequence-run-0"' in text
     assert "Nothing varies" in text
 
 

@@ -208,9 +208,9 @@ def test_the_replication_varies_fastest_then_the_last_factor() -> None:
 def test_a_wrong_study_is_refused_with_file_and_key(change: dict[str, object], text: str) -> None:
     with pytest.raises(StudyError) as caught:
         parse_spec({"scenario": SCENARIO, **change}, "mine", Path("mine.toml"))
-    assert str(caught.value).startswith("mine.toml: ")
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith("mine.toml: ") for line in lines)
+    assert sum(text in line for line in lines) == 1
 
 
 def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:

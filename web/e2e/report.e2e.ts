@@ -508,3 +508,50 @@ test("the chart, the heat map and the graph look as they did", { skip }, async (
   await queue.close();
   await page.close();
 });
+
+test("narrow screens and paper look as they did", { skip }, async () => {
+  const page = await open(inside, NINE.replace(/&at.*/, ""));
+  await page.setViewportSize({ width: 400, height: 800 });
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 400);
+  await compare(browser, page.locator("#answer"), "narrow-answer", 0.04);
+  await compare(browser, page.locator("#explorer .controls"), "narrow-controls", 0.04);
+  await compare(browser, page.locator("#study"), "narrow-study", 0.04);
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 720, height: 1000 });
+  await page.locator("#explorer .paper svg").waitFor();
+  await page.waitForTimeout(300);
+  await compare(browser, page.locator(".masthead"), "print-masthead", 0.04);
+  await compare(browser, page.locator("#answer"), "print-answer", 0.04);
+  await compare(browser, page.locator("#explorer"), "print-explorer", 0.04);
+  await page.close();
+});
+
+test(
+  "keys lead from the title to the answer and into the explorer, and each stop is seen",
+  { skip },
+  async () => {
+    const page = await open(inside);
+    // Buttons of the page itself come first, then the way past the title.
+    let at = "";
+    for (let press = 0; press < 4 && at !== "skip"; press++) {
+      await page.keyboard.press("Tab");
+      at = await page.evaluate("document.activeElement.className");
+    }
+    assert.equal(at, "skip");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate("location.hash"), "#main");
+    const stops: string[] = [];
+    for (let press = 0; press < 12; press++) {
+      await page.keyboard.press("Tab");
+      const [where, seen] = (await page.evaluate(`(() => {
+      const one = document.activeElement, box = one.getBoundingClientRect();
+      return [one.closest("section")?.id ?? one.tagName, box.width > 0 && box.height > 0];
+    })()`)) as [string, boolean];
+      assert.ok(seen, `a stop in ${where} is there to be seen`);
+      stops.push(where);
+    }
+    assert.ok(stops.includes("explorer"), stops.join(" "));
+    await page.close();
+  },
+);

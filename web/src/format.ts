@@ -26,8 +26,8 @@ export interface StudyPage extends Common {
   replications: number;
   /** A row a run (`runs`), and what stands beside: `intervals`, `messages`, `retransmissions`. */
   tables: TableInfo[];
-  /** The response and the x axis to begin with, and the factor that tells curves apart. */
-  first: { response: string; x: string | null; colour: string | null };
+  /** The response and the x axis to begin with, and the factor that tells curves apart; the table, if not the runs. */
+  first: { response: string; x: string | null; colour: string | null; table?: string };
   runs: RunsInfo;
   flows?: FlowsInfo;
 }

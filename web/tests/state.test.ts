@@ -11,6 +11,7 @@ import {
 } from "../src/explorer/state";
 import { dimOf } from "../src/explorer/data";
 import { made, PAGE } from "./made";
+import { factor, made as sample } from "./sample";
 
 const source = made();
 const first = firstState(PAGE, source);
@@ -120,4 +121,14 @@ test("a study without factors begins with what it has", () => {
   const bare = { ...source, dims: [] };
   const state = firstState(PAGE, bare);
   assert.deepEqual([state.x, state.colour, state.response], [null, null, "time_ns"]);
+});
+
+test("without factors the runs are a distribution, and one run is a dot", () => {
+  const bare = { ...PAGE, factors: [], first: { response: "time_ns", x: null, colour: null } };
+  const many = sample([], 5, (_, replication) => replication);
+  assert.equal(firstState(bare, many.source).kind, "spread");
+  const one = sample([], 1, () => 3);
+  assert.equal(firstState(bare, one.source).kind, "line");
+  const varied = sample([factor("a", ["x", "y"])], 5, ([a]) => a);
+  assert.equal(firstState(varied.page, varied.source).kind, "line");
 });

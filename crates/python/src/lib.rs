@@ -45,8 +45,8 @@ mod _native {
     use super::rights::{give_rights_back, take_rights};
     #[pymodule_export]
     use super::scenarios::{
-        check_sampling, parse_duration, parse_rate, profile, profile_schema, profiles, quic_profile_schema,
-        resolve, schema, sctp_profile_schema, version,
+        check_sampling, meant, parse_duration, parse_rate, profile, profile_schema, profiles,
+        quic_profile_schema, resolve, schema, sctp_profile_schema, version,
     };
     #[pymodule_export]
     use super::stacks::{Lead, provide_kernel, stack_programs, stack_sources, stacks};

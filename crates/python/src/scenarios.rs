@@ -14,6 +14,13 @@ pub fn version() -> &'static str {
     rexmit_sim::VERSION
 }
 
+/// Which of these known keys people mean by a word of the field, such as `delay` by `latency`; None for other words.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python gives is ours")]
+pub fn meant(word: &str, known: Vec<String>) -> Option<&'static str> {
+    rexmit_stack::meant(word, &known.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// The JSON Schema of a scenario.
 #[pyfunction]
 pub fn schema() -> String {

@@ -20,6 +20,7 @@ use rexmit_wire::Packet;
 mod clock;
 mod end;
 mod factory;
+mod meant;
 pub mod quic;
 mod ranges;
 pub mod rate;
@@ -38,6 +39,7 @@ pub use factory::{
     About, Determinism, EndSettings, HostSettings, HostTable, RandomStream, Role, RunSettings, StackFactory,
     StackRun, phase, seeded,
 };
+pub use meant::meant;
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::HostSettings;
+use crate::meant::meant;
 
 /// A setting that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,9 +138,12 @@ fn explain_name(message: &str) -> String {
 }
 
 /// Says that a name is not known, which one may be meant, and which ones there are; `what` is a word for it: `key`.
+///
+/// Of keys, what the field calls them counts before what is spelt alike: `latency` is `delay`.
 pub fn unknown_name(what: &str, found: &str, known: &[&str]) -> String {
     let all = if known.is_empty() { String::new() } else { format!("; known here: {}", known.join(", ")) };
-    match nearest(found, known.iter().copied()) {
+    let spoken = if what == "key" { meant(found, known) } else { None };
+    match spoken.or_else(|| nearest(found, known.iter().copied())) {
         Some(near) => format!("unknown {what} `{found}`: did you mean `{near}`?{all}"),
         None => format!("unknown {what} `{found}`{all}"),
     }

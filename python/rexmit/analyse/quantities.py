@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rexmit.units import NANOSECONDS
+
 NOTHING = "-"
 """What stands where there is no value."""
 
@@ -38,6 +40,18 @@ def count(number: float | None) -> str:
     if number is None:
         return NOTHING
     return f"{number:,}" if isinstance(number, int) else _digits(number)
+
+
+def quantity(value: float | None, unit: str | None) -> str:
+    """A value of a response in this unit, such as `12.3 ms`."""
+    if value is None:
+        return NOTHING
+    if unit in NANOSECONDS:
+        return duration(value * NANOSECONDS[unit])
+    if (write := {"ns": duration, "bytes": size, "bit/s": rate}.get(unit or "")) is not None:
+        return write(value)
+    number = count(int(value) if value == int(value) else value)
+    return f"{number} {unit}" if unit and unit != "packets" else number
 
 
 def _scaled(value: float, unit: str) -> str:

@@ -13,8 +13,10 @@ import click
 
 from rexmit._native import version
 from rexmit.cli.groups import Commands
+from rexmit.cli.meant import COMMANDS as MEANT
+from rexmit.cli.meant import option_of
 from rexmit.cli.stopping import ended, heeding_signals, leave, remind
-from rexmit.errors import RexmitError, one_line
+from rexmit.errors import RexmitError, StudySlips, one_line
 from rexmit.terminal import guarded
 
 USAGE = 2
@@ -76,6 +78,9 @@ class _Commands(Commands):
 
     def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
         return COMMANDS.items()
+
+    def meant(self, name: str) -> str | None:
+        return MEANT.get(name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -153,7 +158,8 @@ def _command(arguments: Sequence[str] | None) -> int:
         if COMPLETE in os.environ:
             # A shell asks what may follow a line that is not finished: there is nobody to complain to.
             return 0
-        _complain(str(error))
+        for line in error.slips if isinstance(error, StudySlips) else (str(error),):
+            _complain(line)
         return error.exit_code
     return code if isinstance(code, int) else 0
 
@@ -164,7 +170,9 @@ def _drop_output() -> None:
 
 
 def _with_context(error: click.ClickException) -> str:
-    text = error.format_message().removesuffix(".")
+    text = (
+        isinstance(error, click.NoSuchOption) and option_of(error)
+    ) or error.format_message().removesuffix(".")
     context = getattr(error, "ctx", None)
     return f"{text}; see `{context.command_path} --help`" if context else text
 

@@ -11,6 +11,7 @@ from typing import Any
 from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.inputs import STUDY, read_toml
+from rexmit.study.keys import nearest_key
 from rexmit.study.settings import Table, get_setting, parse_value, with_setting
 from rexmit.study.spec import parse_spec
 from rexmit.study.traces import place_traces_of_path
@@ -21,13 +22,6 @@ Setting = tuple[str, Any]
 DIRECTIONS = ("down", "up")
 TRACE = "trace"
 """An option of its own: `--down.trace FILE` is the key `down.rate` with that trace."""
-MEANT = {
-    **dict.fromkeys(("latency", "rtt", "lag"), "delay"),
-    **dict.fromkeys(("bandwidth", "bw", "throughput", "speed"), "rate"),
-    **dict.fromkeys(("buffer", "limit", "backlog"), "queue"),
-    **dict.fromkeys(("plr", "drop-rate", "packet-loss"), "loss"),
-}
-"""Words for a key of a path that are spelt otherwise: what other emulators call it."""
 
 
 def split_settings(arguments: Sequence[str], own: dict[str, bool]) -> tuple[list[str], list[Setting]]:
@@ -161,8 +155,8 @@ def _with(path: Table, name: str, value: Any) -> Table:
 
 def _near(word: str, known: Sequence[str]) -> str:
     front, _, key = word.removeprefix("--").rpartition(".")
-    if key in MEANT:
-        return f"; did you mean {f'--{front}.{MEANT[key]}' if front else f'--{MEANT[key]}'!r}?"
+    if meant := _native.meant(key, _keys()):
+        return f"; did you mean {f'--{front}.{meant}' if front else f'--{meant}'!r}?"
     hint = nearest(word, known)
     return hint if "did you mean" in hint else "; `rexmit emulate --help` lists them"
 
@@ -187,7 +181,7 @@ def _from_file(file: Path, table: Table) -> tuple[Table, list[str]]:
         return table, varied
     for name, known in _unknown(table):
         key = name.rpartition(".")[2]
-        raise StudyError(f"{file}: {name}: unknown key {key!r}{nearest(key, known)}")
+        raise StudyError(f"{file}: {name}: unknown key {key!r}{nearest_key(key, known)}")
     path = table["path"]
     if not isinstance(path, dict):
         raise StudyError(f"{file}: path: holds {path!r}, not a table")

@@ -42,4 +42,9 @@ class Commands(click.Group):
         if name == "help":
             asked = f" {rest[0]}" if rest and rest[0] in known else ""
             return f"; write {ctx.command_path}{asked} --help"
-        return nearest(name, known)
+        meant = self.meant(name)
+        return nearest(name, known) if meant is None else f"; did you mean {meant!r}?"
+
+    def meant(self, name: str) -> str | None:
+        """The command that people mean by a word that is not spelt like it."""
+        return None

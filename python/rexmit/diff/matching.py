@@ -10,6 +10,7 @@ import polars as pl
 
 from rexmit.errors import UsageError
 from rexmit.run import Results
+from rexmit.run.added import added_columns
 from rexmit.run.backends import is_real_time
 from rexmit.run.columns import SEED_COLUMNS, design_columns
 from rexmit.run.record import design_of
@@ -80,8 +81,8 @@ def match(before: Results, after: Results, *, only_common: bool) -> Matched:
 
 def _units(results: Results) -> dict[str, str | None]:
     """The units of responses: of those that every study has, and of the study's own."""
-    own = results.study.get("responses", {})
     schema = results.arrow().schema
+    own = [*results.study.get("responses", {}), *added_columns(schema)]
     told = {name: schema.field(name).metadata or {} for name in own if name in schema.names}
     return _usual_units() | {name: _text(one.get(b"unit")) for name, one in told.items()}
 

@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 from rexmit.analyse import quantities
-from rexmit.units import NANOSECONDS
-
-_BY_UNIT = {"ns": quantities.duration, "bytes": quantities.size, "bit/s": quantities.rate}
-
-
-def quantity(value: float | None, unit: str | None) -> str:
-    """A value of a response in this unit, such as `12.3 ms`."""
-    if value is None:
-        return quantities.NOTHING
-    if unit in NANOSECONDS:
-        return quantities.duration(value * NANOSECONDS[unit])
-    if (write := _BY_UNIT.get(unit or "")) is not None:
-        return write(value)
-    number = quantities.count(int(value) if value == int(value) else value)
-    return f"{number} {unit}" if unit and unit != "packets" else number
+from rexmit.analyse.quantities import quantity
 
 
 def change_of(before: float | None, after: float | None, unit: str | None) -> str:
@@ -41,3 +27,6 @@ def interval_of(low: float | None, high: float | None, before: float | None, uni
 
 def _signed(value: float, text: str) -> str:
     return f"{'+' if value > 0 else '-'}{text}"
+
+
+__all__ = ["change_of", "interval_of", "quantity"]

@@ -10,11 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from rexmit.analyse.compare import NOT_COVERED, OUTSIDE, RECORDED, TOO_WIDE, WITHIN, Check, Comparison
 from rexmit.analyse.reached import unreached_of
 from rexmit.analyse.study_code import UnfitError, comparison_of, own_code
 from rexmit.errors import RexmitError, StudyError, one_line
+from rexmit.plot import style
+from rexmit.plot.effect import Panel, draw_effect
 from rexmit.plot.figures import OPEN_MARKS, OPEN_MEANING, readable
+from rexmit.report.answer import HEADS, answer_of
 from rexmit.report.figures import draw_figures
 from rexmit.report.testbed import Facts, provenance_facts, testbed_facts
 from rexmit.run import Results
@@ -53,6 +58,26 @@ class CheckRow:
     notes: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Sheet:
+    """A table of texts with its title ("" for none), and a line below it; without heads it is lines alone."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    below: str = ""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The answer: a sentence, others, its pictures, and tables of what it rests upon."""
+
+    headline: str
+    more: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    sheets: Sequence[Sheet] = ()
+
+
 @dataclass
 class Document:
     """A report of one study. Texts are plain."""
@@ -77,6 +102,13 @@ class Document:
     """Why there are none."""
     unreached: str = ""
     """Of runs in which a pattern met no packet; empty where there are none."""
+    answer: Told | None = None
+    """What the report opens with."""
+
+
+def every_picture(document: Document) -> list[Picture]:
+    """The pictures of the answer, and the others."""
+    return [*(document.answer.pictures if document.answer else ()), *document.pictures]
 
 
 def document_of(results: Results, notices: Sequence[str] = (), notes: bool = True) -> Document:
@@ -110,7 +142,37 @@ def document_of(results: Results, notices: Sequence[str] = (), notes: bool = Tru
         notices=told,
         no_figures=why,
         unreached="" if unreached is None else unreached.text,
+        answer=told_answer(results),
     )
+
+
+def told_answer(results: Results, *, pictures: bool = True) -> Told | None:
+    """The answer, with its figure where `pictures` are asked for; None where there is none."""
+    found = answer_of(results)
+    if found is None:
+        return None
+    drawn = []
+    if pictures and found.effects and found.quantity is not None:
+        x, second = found.effects[0].factor, found.second
+        with style.styled(style.LIGHT):
+            sheet = draw_effect([Panel(found.frame)], x, second, found.quantity, found.words, [results.title])
+        name = found.quantity.words.removeprefix("the ")
+        caption = f"{name[:1].upper()}{name[1:]} over {found.words[x]}: mean over all other levels"
+        if found.effects[0].interval is not None:
+            caption += ", with its 95 % interval"
+        if second is not None:
+            caption += f"; thin: each level of {found.words[second]}"
+        drawn.append(picture_of(sheet, "answer-figure", f"{caption}."))
+    sheets = [Sheet("", HEADS, found.rows)] if len(found.effects) > 1 else []
+    return Told(found.headline, found.more, drawn, sheets)
+
+
+def picture_of(figure: Figure, name: str, caption: str) -> Picture:
+    """A figure in a report."""
+    with tempfile.TemporaryDirectory() as work, warnings.catch_warnings(), style.styled(style.LIGHT):
+        warnings.simplefilter("ignore")
+        (file,) = style.save(figure, Path(work) / name, ("svg",))
+        return Picture(name, caption, _inline(file))
 
 
 def counts_text(comparison: Comparison) -> str:

@@ -27,8 +27,9 @@ from rexmit.report.responses import (
     with_derived,
     without_failed,
 )
+from rexmit.report.single import flow_names
 from rexmit.run import Results
-from rexmit.run.details import DETAILS, TRANSFERS, Detail
+from rexmit.run.details import DETAILS, INTERVALS, TRANSFERS, Detail
 from rexmit.study import Factor
 from rexmit.study.words import in_words
 from rexmit.units import as_numbers, parse_bytes
@@ -103,7 +104,11 @@ def explorer_of(results: Results, most_bytes: int | None = None) -> Explorer | N
     words = in_words([factor.name for factor in design.factors], results.study["scenario"])
     factors = [factor_record(factor, words[factor.name]) for factor in design.factors]
     told = {"note": timed.note, "fairness": _jain(results, responses)}
-    return Explorer(factors, tables, first_choice(design.factors, responses), blocks, remarks, told)
+    first = first_choice(design.factors, responses)
+    if first["x"] is None and any(one["name"] == INTERVALS.name for one in tables):
+        # Nothing varies: what happened over time says more than one dot.
+        first["table"] = INTERVALS.name
+    return Explorer(factors, tables, first, blocks, remarks, told)
 
 
 def factor_record(factor: Factor, title: str) -> dict[str, Any]:
@@ -201,6 +206,7 @@ def _detail(
     if table is None or not table.num_rows:
         return
     frame = pl.DataFrame(pl.from_arrow(table)) if part is None else part
+    frame = _with_names(results, frame)
     own = [name for name in detail.columns if name in frame.columns]
     keys = []
     for name in own:
@@ -217,6 +223,20 @@ def _detail(
         ]
     if responses:
         yield detail.name, frame, responses, keys
+
+
+def _with_names(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with connections by the names of their transfers, where it has no column of these."""
+    scenario = results.study["scenario"]
+    named = any(one.get("name") is not None for one in scenario.get("transfers") or ())
+    names = flow_names(scenario)
+    if not named or "connection" not in frame.columns or "transfer" in frame.columns:
+        return frame
+    last = frame["connection"].max()
+    if not isinstance(last, int) or last >= len(names):
+        return frame
+    known = dict(enumerate(names))
+    return frame.with_columns(pl.col("connection").replace_strict(known, return_dtype=pl.String))
 
 
 def _bounded(

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rexmit.analyse.effects import effects
 from rexmit.analyse.study_code import has_module, own_code, study_module
 from rexmit.errors import UsageError
 from rexmit.files import make_folder
-from rexmit.plot import figures, network
+from rexmit.plot import figures, network, style
+from rexmit.plot.effect import MOST_LINES, Panel, draw_effect
+from rexmit.report.answer import counted, quantity_of
+from rexmit.report.responses import describe
+from rexmit.report.single import draw_single
 from rexmit.run import Results
+from rexmit.run.added import added_columns
 from rexmit.study import list_studies
 from rexmit.study.words import in_words
 
@@ -24,7 +30,8 @@ def draw_figures(
 
     Raises UsageError where there is nothing to draw, StoreError where a file cannot be written.
     """
-    if runs and not results.spec().measures:
+    varied = any(len(factor.levels) > 1 for factor in results.spec().design.factors)
+    if runs and varied and not results.spec().measures:
         raise UsageError(
             f"run {runs[0]}: its flows were not measured over time; give the scenario measure.every"
         )
@@ -32,12 +39,45 @@ def draw_figures(
         if run >= len(results):
             raise UsageError(f"run {run}: {results.name} has runs 0 to {len(results) - 1}")
     make_folder(out)
+    added = draw_added(results, out, formats)
+    try:
+        return [*added, *_of_study(results, out, formats, runs)]
+    except UsageError:
+        if not added:
+            raise
+        return added
+
+
+def draw_added(results: Results, out: Path, formats: Sequence[str] = ()) -> list[Path]:
+    """A figure of each column that was added: over the factor that moves it most, else over replications."""
+    schema = results.arrow().schema
+    files: list[Path] = []
+    for name in added_columns(schema):
+        frame, _ = counted(results)
+        found = effects(frame, results.factors, name)
+        if not found:
+            continue
+        words = in_words(results.factors, results.study["scenario"])
+        response = quantity_of(describe(name, "number", schema))
+        few = (one.factor for one in found[1:] if frame[one.factor].n_unique() <= MOST_LINES)
+        with style.styled(style.LIGHT):
+            title = [results.title, f"{response.words} over {words[found[0].factor]}"]
+            sheet = draw_effect([Panel(frame)], found[0].factor, next(few, None), response, words, title)
+            files += style.save(sheet, out / figures.file_part(name), formats)
+    return files
+
+
+def _of_study(results: Results, out: Path, formats: Sequence[str], runs: Sequence[int]) -> list[Path]:
     study = results.name.partition("/")[0]
     # Of the package's own studies alone: a name that results bring along chooses nothing else to run.
     if results.name not in {entry.name for entry in list_studies()} or not has_module(study, "figures"):
         found = network.draw_network(results, out, formats, runs) if results.spec().measures else []
         if found:
             return found
+        if all(len(factor.levels) < 2 for factor in results.spec().design.factors):
+            alone = draw_single(results, out, formats, runs)
+            if alone:
+                return alone
         words = in_words(results.factors, results.study["scenario"])
         return figures.draw_results(results.table(), words, out, results.title, formats)
     with own_code([results]):

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rexmit.files import make_folder, write_text
-from rexmit.report.document import Document
+from rexmit.report.document import Document, Picture, Told, every_picture
 from rexmit.report.page import levels_text
 from rexmit.report.testbed import Facts
 
@@ -18,12 +18,13 @@ def write_markdown(document: Document, target: Path) -> Path | None:
     Raises StoreError where something cannot be written.
     """
     folder = target.with_name(f"{target.stem}-figures")
-    if document.pictures:
+    pictures = every_picture(document)
+    if pictures:
         make_folder(folder, root=target.parent, resumable=False)
-    for picture in document.pictures:
+    for picture in pictures:
         write_text(folder / f"{picture.name}.svg", picture.svg, resumable=False, root=target.parent)
     write_text(target, "\n\n".join(_parts(document, folder.name)) + "\n", resumable=False)
-    return folder if document.pictures else None
+    return folder if pictures else None
 
 
 def _parts(document: Document, folder: str) -> Iterator[str]:
@@ -32,6 +33,15 @@ def _parts(document: Document, folder: str) -> Iterator[str]:
         yield f"*{escape(document.question)}*"
     yield ", ".join(filter(None, (escape(document.name), f"runs: {document.runs}", escape(document.source))))
     yield from (f"> {escape(notice)}" for notice in document.notices)
+    if document.answer is not None:
+        yield from _answer(document.answer, folder)
+    if document.pictures or document.no_figures:
+        yield "## Figures"
+        yield from filter(None, (escape(document.no_figures),))
+    if document.unreached:
+        yield escape(document.unreached)
+    yield from _pictures(document.pictures, folder)
+    yield from _comparison(document)
     yield "## Study"
     if document.description:
         yield escape(document.description)
@@ -43,18 +53,32 @@ def _parts(document: Document, folder: str) -> Iterator[str]:
     if document.testbed:
         yield "## Testbed"
         yield from _facts(document.testbed)
-    if document.pictures or document.no_figures:
-        yield "## Figures"
-        yield from filter(None, (escape(document.no_figures),))
-    if document.unreached:
-        yield escape(document.unreached)
-    for picture in document.pictures:
+    yield "## Provenance"
+    yield from _facts(document.provenance)
+
+
+def _answer(answer: Told, folder: str) -> Iterator[str]:
+    yield "## Answer"
+    yield f"**{escape(answer.headline)}**"
+    yield from _pictures(answer.pictures, folder)
+    if answer.more:
+        yield escape(" ".join(answer.more))
+    for sheet in answer.sheets:
+        if sheet.title:
+            yield f"### {escape(sheet.title)}"
+        if sheet.heads:
+            yield _table(sheet.heads, sheet.rows)
+        else:
+            yield "\n".join(f"- {escape(' '.join(row))}" for row in sheet.rows)
+        if sheet.below:
+            yield escape(sheet.below)
+
+
+def _pictures(pictures: Sequence[Picture], folder: str) -> Iterator[str]:
+    for picture in pictures:
         caption = escape(picture.caption)
         yield f"![{caption}]({quote(folder)}/{quote(picture.name)}.svg)"
         yield f"*{caption}*" + (f" ({escape(picture.note)})" if picture.note else "")
-    yield from _comparison(document)
-    yield "## Provenance"
-    yield from _facts(document.provenance)
 
 
 def _comparison(document: Document) -> Iterator[str]:

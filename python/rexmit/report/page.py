@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from rexmit.plot import policy
-from rexmit.report.document import CheckRow, Document, Picture
+from rexmit.report.document import CheckRow, Document, Picture, Sheet, Told
 from rexmit.report.testbed import Facts
 
 
@@ -110,10 +110,8 @@ def _notices(notices: Sequence[str]) -> str:
 
 def _sections(document: Document, explored: bool) -> Iterator[tuple[str, str, str]]:
     """Id, title and content of each section that there is something for."""
-    about = f"<p>{html.escape(document.description)}</p>" if document.description else ""
-    yield "study", "Study", about + _factors(document)
-    if document.testbed:
-        yield "testbed", "Testbed", _facts(document.testbed, True)
+    if document.answer is not None:
+        yield "answer", "Answer", _answer(document.answer)
     if explored:
         yield "explorer", "Explorer", _NO_SCRIPT + _unreached(document)
     if document.pictures:
@@ -123,8 +121,39 @@ def _sections(document: Document, explored: bool) -> Iterator[tuple[str, str, st
         yield "figures", "Figures", f"<p>{html.escape(document.no_figures)}</p>"
     if document.checks or document.not_covered:
         yield "comparison", "Published beside ours", _comparison(document)
+    about = f"<p>{html.escape(document.description)}</p>" if document.description else ""
+    yield "study", "Study", about + _factors(document)
+    if document.testbed:
+        yield "testbed", "Testbed", _facts(document.testbed, True)
     if document.provenance:
         yield "provenance", "Provenance", _facts(document.provenance, False)
+
+
+def _answer(answer: Told) -> str:
+    more = f"<p>{html.escape(' '.join(answer.more))}</p>" if answer.more else ""
+    pictures = "".join(map(_figure, answer.pictures))
+    sheets = "".join(map(_sheet, answer.sheets))
+    return f'<p class="headline">{html.escape(answer.headline)}</p>{pictures}{more}{sheets}'
+
+
+def _sheet(sheet: Sheet) -> str:
+    title = f"<h3>{html.escape(sheet.title)}</h3>" if sheet.title else ""
+    below = f"<p><small>{html.escape(sheet.below)}</small></p>" if sheet.below else ""
+    if not sheet.heads:
+        lines = "".join(f"<li>{html.escape(' '.join(row))}</li>" for row in sheet.rows)
+        return f'{title}<ul class="lines">{lines}</ul>{below}'
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in sheet.heads)
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td data-head="{html.escape(name)}">{html.escape(cell)}</td>'
+            for name, cell in zip(sheet.heads, row, strict=True)
+        )
+        + "</tr>"
+        for row in sheet.rows
+    )
+    table = f'<table class="sheet"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'{title}<div class="table">{table}</div>{below}'
 
 
 _NO_SCRIPT = (

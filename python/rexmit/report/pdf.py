@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from rexmit.errors import RexmitError, UsageError, one_line
 from rexmit.files import put, write_bytes
-from rexmit.report.document import Document
+from rexmit.report.document import Document, Picture, Told, every_picture
 from rexmit.report.page import levels_text
 from rexmit.report.testbed import Facts
 
@@ -30,7 +31,7 @@ def write_pdf(document: Document, target: Path) -> None:
         put(folder / "report.json", json.dumps(_content(document)))
         template = files("rexmit.report").joinpath("report.typ").read_text(encoding="utf-8")
         put(folder / "report.typ", template)
-        for number, picture in enumerate(document.pictures):
+        for number, picture in enumerate(every_picture(document)):
             put(folder / _file(number), picture.svg)
         try:
             made = typst.compile(
@@ -43,6 +44,7 @@ def write_pdf(document: Document, target: Path) -> None:
 
 def _content(document: Document) -> dict[str, Any]:
     """The document as the template reads it: texts stay data, and none of them is taken for markup."""
+    answer = document.answer
     return {
         "title": document.title,
         "name": document.name,
@@ -58,16 +60,33 @@ def _content(document: Document) -> dict[str, Any]:
         ],
         "testbed": _facts(document.testbed),
         "provenance": _facts(document.provenance),
-        "pictures": [
-            {"file": _file(number), "caption": ": ".join(filter(None, (picture.caption, picture.note)))}
-            for number, picture in enumerate(document.pictures)
-        ],
+        "answer": None if answer is None else _answer(answer),
+        "pictures": _pictures(document.pictures, 0 if answer is None else len(answer.pictures)),
         "no_figures": document.no_figures,
         "unreached": document.unreached,
         "counts": document.counts,
         "checks": [{**vars(check), "notes": "; ".join(check.notes)} for check in document.checks],
         "not_covered": ", ".join(document.not_covered),
     }
+
+
+def _answer(answer: Told) -> dict[str, Any]:
+    return {
+        "headline": answer.headline,
+        "more": " ".join(answer.more),
+        "pictures": _pictures(answer.pictures, 0),
+        "sheets": [
+            {**vars(sheet), "heads": list(sheet.heads), "rows": [list(row) for row in sheet.rows]}
+            for sheet in answer.sheets
+        ],
+    }
+
+
+def _pictures(pictures: Sequence[Picture], before: int) -> list[dict[str, str]]:
+    return [
+        {"file": _file(number), "caption": ": ".join(filter(None, (picture.caption, picture.note)))}
+        for number, picture in enumerate(pictures, before)
+    ]
 
 
 def _facts(tables: list[Facts]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from rexmit.plot.network import FAIRNESS
+from rexmit.run.added import LABEL
 from rexmit.run.columns import design_columns
 from rexmit.run.details import DETAILS
 from rexmit.tables import Column, responses
@@ -110,6 +111,11 @@ def ranked(frame: pl.DataFrame, names: Sequence[str], schema: pa.Schema | None =
     return [response for _, response in sorted(found, key=lambda pair: pair[0])]
 
 
+def is_own(name: str) -> bool:
+    """Whether a column is none that this package writes: a study's own response, or one that was added."""
+    return name not in _known()
+
+
 def varies(column: pl.Series) -> bool:
     """Whether not all values are the same."""
     return column.n_unique() > 1
@@ -126,7 +132,16 @@ def kind_of(column: pl.Series) -> Kind | None:
 
 def describe(name: str, kind: Kind, schema: pa.Schema | None = None) -> Response:
     """A column by its name."""
-    return Response(name, meaning_of(name, schema), "" if kind != "number" else unit_of(name, schema), kind)
+    unit = "" if kind != "number" else unit_of(name, schema)
+    return Response(name, meaning_of(name, schema), unit, kind, label_of(name, schema))
+
+
+def label_of(name: str, schema: pa.Schema | None) -> str | None:
+    """What people call a column that they added; None of others."""
+    if schema is None or name not in schema.names:
+        return None
+    label = (schema.field(name).metadata or {}).get(LABEL)
+    return None if label is None else str(label.decode("utf-8", "replace"))
 
 
 def meaning_of(name: str, schema: pa.Schema | None = None) -> str:

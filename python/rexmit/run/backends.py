@@ -18,6 +18,7 @@ from rexmit.run.stack_programs import PROGRAM, told_by_programs
 from rexmit.run.stacks import LINUX, MODEL, PREFIX, Stack, third_parties
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
+from rexmit.study.spec import slips_of
 from rexmit.tables import responses, run_columns, single
 from rexmit.tables.arrow import from_native
 
@@ -172,7 +173,7 @@ class ModelBackend:
                 unsupported.update(dict.fromkeys(cannot))
             step(points, points)
         except ValueError as error:
-            raise self._wrong(error) from None
+            raise self._slipped(error) from None
         return [*warnings, *self._judge(list(unsupported)), *self._needless_sequence()]
 
     def _needless_sequence(self) -> list[str]:
@@ -211,14 +212,14 @@ class ModelBackend:
                 None if sequence is None else (list(sequence.along), sequence.gap),
             )
         except ValueError as error:
-            raise self._wrong(error) from None
+            raise self._slipped(error) from None
 
     def resolved(self) -> dict[str, Any]:
         """The scenario of run 0 with every default filled in."""
         try:
             text = _native.resolve(to_json(self._spec.scenario_of(0)), self.name)
         except ValueError as error:
-            raise self._wrong(error) from None
+            raise self._slipped(error) from None
         scenario: dict[str, Any] = json.loads(text)
         for host in scenario["hosts"].values():
             # The whole profile takes the place of its name, so that the resolved study stands alone.
@@ -284,6 +285,10 @@ class ModelBackend:
 
     def _wrong(self, error: ValueError) -> StudyError:
         return StudyError(f"{self._where}: {one_line(error)}")
+
+    def _slipped(self, error: ValueError) -> StudyError:
+        """The same of a study that was not run yet: with all of its slips."""
+        return slips_of(self._spec, self._wrong(error))
 
 
 class StackBackend(ModelBackend):

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from rexmit.errors import StoreError, StudyError, UsageError, nearest, one_line
 from rexmit.files import move_in, store_error
 from rexmit.places import temporary_folder
+from rexmit.run.added import Given, store, with_column
 from rexmit.run.backends import as_recorded, open_backend
 from rexmit.run.capture import HOSTS, hosts_of, qlogs_beside
 from rexmit.run.columns import SEED_COLUMNS
@@ -144,6 +145,36 @@ class Results:
         frame = pl.from_arrow(self.arrow())
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+    def add_column(
+        self,
+        name: str,
+        values: Given,
+        *,
+        unit: str = "",
+        label: str = "",
+        meaning: str = "",
+        replace: bool = False,
+    ) -> Results:
+        """Adds a response of your own to each run, and returns these results.
+
+        `values` is a list, array or series with a number for each run in the order of the table, a dict by
+        the number of the run, an expression of Polars over the table, or a function that is called with the
+        row of each run (a dict by column). None, and not a number, stand for no value; True and False are 1
+        and 0. `unit` is as in other columns (`ns`, `ms`, `bit/s`, `bytes`, or any other), `label` what people
+        call it, `meaning` a line about it. With `replace` a column that was added before is given anew.
+
+        Of results in a folder the column is kept in its `runs.parquet`: figures, reports, SQL and whatever
+        reads the file have it. Raises UsageError of one line for a name that is taken, a wrong number of
+        values, what is no number, and a study that is not finished; StoreError where the folder cannot be
+        written.
+        """
+        about = {"unit": unit, "label": label, "meaning": meaning or label}
+        table = with_column(self.arrow(), name, values, about, replace=replace)
+        if self.folder is not None:
+            store(table, self.folder)
+        self._given = table
+        return self
 
     def intervals(self) -> pl.DataFrame:
         """What was measured by intervals: a row an interval and sender, with the factors of its run.

@@ -9,6 +9,7 @@ from typing import Any
 
 from rexmit.errors import StudyError, nearest
 from rexmit.study.factors import Factor
+from rexmit.study.keys import nearest_key
 
 MOST_RUNS = 2**32 - 1
 REPLICATION = "replication"
@@ -98,7 +99,7 @@ def parse_design(given: dict[str, object], factors: Sequence[Factor]) -> Design:
     known = {"replications", "seed", "sequence"}
     for key in given:
         if key not in known:
-            raise StudyError(f"design: unknown key {key!r}{nearest(key, known)}")
+            raise StudyError(f"design: unknown key {key!r}{nearest_key(key, known)}")
     replications = _whole("replications", given.get("replications", 1), 1, MOST_RUNS)
     seed = _whole("seed", given.get("seed", 1), 0, LARGEST_SEED)
     sequence = _sequence(given["sequence"], factors) if "sequence" in given else None
@@ -116,7 +117,7 @@ def _sequence(given: object, factors: Sequence[Factor]) -> RunSequence:
         )
     for key in given:
         if key not in known:
-            raise StudyError(f"design.sequence: unknown key {key!r}{nearest(key, known)}")
+            raise StudyError(f"design.sequence: unknown key {key!r}{nearest_key(key, known)}")
     along, gap = given.get("along"), given.get("gap", RunSequence.gap)
     if not isinstance(along, list) or not along:
         raise StudyError(

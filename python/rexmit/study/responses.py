@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rexmit.errors import StudyError, nearest
+from rexmit.study.keys import nearest_key
 from rexmit.study.measures import Measure, parse_measure
 from rexmit.study.settings import Table
 from rexmit.tables import Column, reserved
@@ -112,7 +113,7 @@ def _parse(name: str, given: Any) -> OwnResponse | Measure:
         return parse_measure(name, given)
     for key, value in given.items():
         if key not in _KEYS:
-            raise StudyError(f"{where}: unknown key {key!r}{nearest(key, _KEYS)}")
+            raise StudyError(f"{where}: unknown key {key!r}{nearest_key(key, _KEYS)}")
         if not isinstance(value, str):
             raise StudyError(f"{where}.{key}: {value!r} is no text")
     source = given.get("from")

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rexmit.errors import StudyError, nearest
+from rexmit.errors import StudyError
 from rexmit.inputs import STUDY, read_toml
 from rexmit.study.design import Design, parse_design
 from rexmit.study.factors import Factor, columns_of_factor, factor_to_toml, is_levels, parse_factor
 from rexmit.study.find import find_study
+from rexmit.study.keys import nearest_key
 from rexmit.study.measures import Measure, check_measures
 from rexmit.study.network import is_network
 from rexmit.study.profiles import inline_levels, inline_stacks
@@ -198,13 +199,33 @@ def parse_spec(table: Table, name: str, path: Path | None) -> StudySpec:
     try:
         return _parse(table, name, path)
     except StudyError as error:
-        raise StudyError(f"{path or name}: {error}") from None
+        raise _with_all(error, table, name, path) from None
+
+
+def slips_of(spec: StudySpec, first: StudyError) -> StudyError:
+    """The first slip of a study that was not run yet, with all others, each with its line in the file."""
+    table = spec.to_table()
+    try:
+        own = {} if spec.path is None else read_toml(spec.path, STUDY)
+        if _parse(own, spec.name, spec.path).to_table() == table:
+            # Nothing was set since it was read: levels and profiles are as the file writes them.
+            table = own
+    except (OSError, StudyError):
+        pass
+    return _with_all(first, table, spec.name, spec.path)
+
+
+def _with_all(error: StudyError, table: Table, name: str, path: Path | None) -> StudyError:
+    # Loaded when something is wrong.
+    from rexmit.study.slips import with_all_slips
+
+    return with_all_slips(error, table, path, lambda mended: _parse(mended, name, path), str(path or name))
 
 
 def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     for key in table:
         if key not in _KEYS:
-            raise StudyError(f"unknown key {key!r}{nearest(key, _KEYS)}")
+            raise StudyError(f"unknown key {key!r}{nearest_key(key, _KEYS)}")
     texts = {}
     for key in _TEXTS:
         if key in table:

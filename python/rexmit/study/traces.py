@@ -37,7 +37,8 @@ def place_traces(scenario: Table, folder: Path) -> Table:
     placed: Table = dict(scenario)
     for name, path in paths_of(scenario):
         placed = with_setting(placed, name, place_traces_of_path(path, folder, name))
-    for number, transfer in enumerate(scenario.get("transfers") or ()):
+    transfers = scenario.get("transfers")
+    for number, transfer in enumerate(transfers if isinstance(transfers, list) else ()):
         if isinstance(transfer, dict) and isinstance(transfer.get("flows"), dict):
             name = f"transfers.{number}.flows"
             placed = with_setting(placed, name, _placed_flows(transfer["flows"], folder, name))

@@ -120,7 +120,9 @@ class Explorer {
   /** Shows what a fragment says. */
   async follow(fragment: string): Promise<void> {
     const table = tableOf(fragment);
-    const faults = await this.choose(table ?? this.page.tables[0].name);
+    // A page says what it opens with; a link that names no table means that of the runs.
+    const opens = table === undefined ? this.page.first.table : null;
+    const faults = await this.choose(table ?? opens ?? this.page.tables[0].name);
     const read = fromFragment(fragment, this.first, this.source);
     this.faults = [...faults, ...read.faults];
     this.state = read.state;

@@ -47,13 +47,17 @@ export function firstState(page: StudyPage, source: Source): State {
   const key = several.find((dim) => dim.kind === "key" && dim.values !== null);
   const x = key?.name ?? has(page.first.x) ?? several[0]?.name ?? null;
   // What two hosts measured is never averaged unasked.
-  const apart = several.find((dim) => dim.kind === "key" && dim.values === null && dim.labels.length <= 4);
+  const apart = several.find(
+    (dim) => dim.kind === "key" && dim.values === null && dim.labels.length <= 4 && dim.name !== "connection",
+  );
+  // Without anything along an axis a mean is one dot: the runs themselves say more.
+  const spread = x === null && source.dims.some((dim) => dim.kind === "replication" && dim.labels.length > 1);
   const free = several.filter((dim) => dim.name !== x && dim !== apart);
   const wanted = has(page.first.colour);
   return {
     table: source.info.name,
     response: (response ?? source.responses[0])?.name ?? "",
-    kind: "line",
+    kind: spread ? "spread" : "line",
     x,
     colour: wanted !== null && wanted !== x ? wanted : (free[0]?.name ?? null),
     rows: null,

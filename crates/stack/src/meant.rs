@@ -1,0 +1,127 @@
+//! Words for settings that are spelt otherwise: what other tools, papers and people call them.
+
+/// A word as it is asked for, with `_` for `-` and no capitals, and the names that it may stand for, the likeliest first.
+///
+/// A name with dots is suggested where its first key is known: `cc` beside a host's keys is
+/// `stack.congestion.algorithm`, and beside those of a profile `congestion.algorithm`.
+const MEANT: &[(&[&str], &[&str])] = &[
+    (&["latency", "lag", "ping", "rtt", "propagation", "one_way_delay", "owd"], &["delay"]),
+    (
+        &[
+            "bandwidth",
+            "bw",
+            "throughput",
+            "speed",
+            "capacity",
+            "bitrate",
+            "datarate",
+            "data_rate",
+            "link_rate",
+        ],
+        &["rate"],
+    ),
+    (
+        &[
+            "buffer",
+            "buffer_size",
+            "bufsize",
+            "backlog",
+            "qlen",
+            "queue_size",
+            "queue_length",
+            "queue_limit",
+            "fifo",
+        ],
+        &["queue", "buffers", "receive_buffer"],
+    ),
+    (&["limit"], &["queue"]),
+    (
+        &["cc", "cca", "congestion_control", "congestion", "algorithm", "tcp_congestion"],
+        &["stack.congestion.algorithm", "congestion.algorithm", "congestion", "algorithm"],
+    ),
+    (&["plr", "drop_rate", "packet_loss", "loss_rate", "lossrate", "loss_probability"], &["loss"]),
+    (&["lose", "lost", "drops", "drop_packet"], &["drop"]),
+    (&["discipline", "scheduler", "queueing"], &["qdisc", "aqm"]),
+    (&["corruption", "bit_errors", "ber"], &["corrupt"]),
+    (&["duplication", "dup"], &["duplicate"]),
+    (&["reordering"], &["reorder"]),
+    (&["variation", "delay_variation", "ipdv"], &["jitter"]),
+    (&["forward", "downstream", "downlink", "download"], &["down"]),
+    (&["reverse", "backward", "upstream", "uplink", "upload"], &["up"]),
+    (&["os", "system", "profile"], &["stack"]),
+    (&["kernel"], &["linux.version"]),
+    (&["sender", "src", "source"], &["from"]),
+    (&["receiver", "dst", "dest", "destination"], &["to"]),
+    (&["size", "bytes", "amount", "data", "length", "volume", "payload"], &["writes"]),
+    (&["duration", "seconds", "time"], &["bulk", "limit"]),
+    (&["begin", "at", "offset"], &["start"]),
+    (&["parallel", "flows", "number"], &["connections"]),
+    (&["timeout", "end", "max_time", "deadline"], &["limit"]),
+    (&["iw", "initcwnd", "initial_cwnd"], &["stack.initial_window", "initial_window"]),
+    (
+        &["rwnd", "rcvbuf", "receive_window", "recv_buffer"],
+        &["receive_buffer", "buffers.receive", "stack.buffers.receive"],
+    ),
+    (&["sndbuf"], &["send_buffer", "buffers.send", "stack.buffers.send"]),
+    (&["rto_min", "minrto"], &["min_rto", "rtt.min_rto", "stack.rtt.min_rto"]),
+    (&["nodelay", "tcp_nodelay"], &["nagle"]),
+    (&["repetitions", "repeats", "repeat", "reps", "runs", "iterations", "trials"], &["replications"]),
+    (&["random_seed", "rng", "random"], &["seed"]),
+    (&["factors", "parameters", "sweep", "vary_by", "variables", "matrix"], &["vary"]),
+    (&["topology", "network", "setup", "experiment"], &["scenario"]),
+    (&["name"], &["title"]),
+    (&["nodes", "endpoints", "machines"], &["hosts"]),
+    (&["edges"], &["links"]),
+    (&["traffic", "workload"], &["transfers"]),
+];
+
+/// The known name that people mean by a word that is not known, if it is such a word.
+///
+/// A dotted name (`congestion.algorithm`) is given where its first key is known.
+pub fn meant(word: &str, known: &[&str]) -> Option<&'static str> {
+    let word = word.to_lowercase().replace('-', "_");
+    let is_known = |name: &str| known.contains(&name.split('.').next().unwrap_or(name));
+    MEANT
+        .iter()
+        .filter(|(words, _)| words.contains(&word.as_str()))
+        .flat_map(|(_, names)| *names)
+        .copied()
+        .find(|name| is_known(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MEANT, meant};
+
+    #[test]
+    fn words_of_the_field_stand_for_settings() {
+        let path = ["rate", "delay", "queue", "loss", "down"];
+        for (word, name) in [
+            ("latency", "delay"),
+            ("Bandwidth", "rate"),
+            ("buffer", "queue"),
+            ("loss-rate", "loss"),
+            ("bw", "rate"),
+        ] {
+            assert_eq!(meant(word, &path), Some(name), "{word}");
+        }
+        assert_eq!(meant("latency", &["rate"]), None);
+        assert_eq!(meant("rats", &path), None);
+    }
+
+    #[test]
+    fn congestion_control_is_found_at_each_level() {
+        assert_eq!(meant("cc", &["code", "stack"]), Some("stack.congestion.algorithm"));
+        assert_eq!(meant("cc", &["congestion", "recovery"]), Some("congestion.algorithm"));
+        assert_eq!(meant("cca", &["algorithm", "ssthresh"]), Some("algorithm"));
+    }
+
+    #[test]
+    fn words_are_written_as_they_are_compared() {
+        for (words, _) in MEANT {
+            for word in *words {
+                assert_eq!(*word, word.to_lowercase().replace('-', "_"));
+            }
+        }
+    }
+}
