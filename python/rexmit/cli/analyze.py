@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rexmit.analyse.captures import Reading
+from rexmit.analyse.held import answers
 from rexmit.analyse.listing import Listing
 from rexmit.analyse.overview import SORTS, Overview, nested
 from rexmit.analyse.pairs import PairOptions
@@ -171,7 +172,7 @@ class _Found:
             "broken_off": summary.broken_off,
             "warnings": [*summary.warnings, *self._unlisted()],
             "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
-            "connections": [nested(row) for row in self._rows("connection", overview.connections)],
+            "connections": [{**nested(row), "why": answers(row)} for row in self._rows("connection", overview.connections)],
             "associations": [nested(row) for row in self._rows("association", overview.associations)],
         }
         if self.asked.lines:
@@ -183,7 +184,7 @@ class _Found:
         if self.asked.listed and self.listing:
             found["listing"] = [asdict(one) for one in self.listing.packets(self.asked.listed.window)]
         if self.asked.wanted.connection is not None:
-            found["loss_events"] = overview.kept["loss_events"]
+            found |= {name: overview.kept[name] for name in ("loss_events", "held")}
         if self.asked.wanted.association is not None:
             found |= {name: overview.kept[name] for name in ("paths", "streams", "sctp_controls")}
         return found

@@ -26,6 +26,7 @@ impl Tcb {
             _ if self.timers.pace != Timers::OFF => Hold::Pacing,
             _ if left(self.window.cwnd) < next => Hold::CongestionWindow,
             _ if left(self.snd.wnd) < next => Hold::ReceiveWindow,
+            _ if next < i64::from(self.snd.mss) && self.writer_needs > 0 => Hold::SendBuffer,
             _ if next < i64::from(self.snd.mss) => Hold::Nagle,
             // Rules that count in packets, or that wait for a larger packet, hold back a little more.
             _ => Hold::CongestionWindow,
