@@ -1,7 +1,7 @@
 """Why a transfer is not faster: what held its sender back, in one sentence, from the row of its connection.
 
-The shares come from the native analysis, which gives each moment between the first and the last packet with data of a
-side to one cause (`held_..._ns` of the table `connections`). Nothing is judged anew here.
+The shares come from the native analysis, which gives each moment between the first and the last packet with
+data of a side to one cause (`held_..._ns` of the table `connections`). Nothing is judged anew here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ GROUPS = {
     "losses": ("recovery", "timer"),
     "unknown": ("unknown",),
 }
-"""What counts as one answer. The congestion window is low for one of three reasons; a loss costs its repair and its timer."""
+"""What counts as one answer: a congestion window is low for one of three reasons; a loss costs its repair and its
+timer."""
 
 WORTH_SAYING = 0.005
 """Shares below are left out of sentences."""
@@ -90,7 +91,7 @@ def answers(row: Row) -> dict[str, str]:
 
 
 def round_trip(row: Row, side: str) -> float | None:
-    """The round trip of a side's data in ns: the opening's, from end to end, or the smallest sample. None if unknown."""
+    """The round trip of a side's data in ns: the opening's, or the smallest sample. None if unknown."""
     ways = [row["handshake_server_rtt_ns"], row["handshake_client_rtt_ns"]]
     if None not in ways:
         return float(sum(ways))
@@ -139,7 +140,8 @@ def _receive_window(row: Row, side: str, parts: list[Part], time: _Time) -> str:
 
 def _send_buffer(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     most = row[f"{side}_max_outstanding"]
-    text = f"the {side}'s own limit of about {size(most)}, which did not grow (its send buffer?), held it for {time}"
+    own = f"the {side}'s own limit of about {size(most)}, which did not grow (its send buffer?),"
+    text = f"{own} held it for {time}"
     return text + _allows(most, round_trip(row, side))
 
 

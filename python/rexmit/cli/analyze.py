@@ -172,7 +172,9 @@ class _Found:
             "broken_off": summary.broken_off,
             "warnings": [*summary.warnings, *self._unlisted()],
             "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
-            "connections": [{**nested(row), "why": answers(row)} for row in self._rows("connection", overview.connections)],
+            "connections": [
+                {**nested(row), "why": answers(row)} for row in self._rows("connection", overview.connections)
+            ],
             "associations": [nested(row) for row in self._rows("association", overview.associations)],
         }
         if self.asked.lines:

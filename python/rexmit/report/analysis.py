@@ -107,7 +107,10 @@ class Analysis:
         return self._polars("held")
 
     def why(self, connection: int) -> dict[str, str]:
-        """What held each side of a TCP connection back, a sentence a side with data. Raises UsageError for no such one."""
+        """What held each side of a TCP connection back, a sentence a side with data.
+
+        Raises UsageError where there is no such connection.
+        """
         for row in self.connections.filter(pl.col("connection") == connection).iter_rows(named=True):
             return answers(row)
         raise UsageError(f"no connection {connection}; the table connections has those there are")

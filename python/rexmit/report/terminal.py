@@ -50,7 +50,9 @@ def _print_why(console: Console, overview: Overview) -> None:
     """Prints what held each direction of the connections shown back, a line each."""
     lines = [
         Text.assemble(
-            (f"{row['connection']:>4}  ", STRONG), ("→  " if side == "client" else "←  ", "cyan"), sentence(text)
+            (f"{row['connection']:>4}  ", STRONG),
+            ("→  " if side == "client" else "←  ", "cyan"),
+            sentence(text),
         )
         for row in overview.connections
         for side, text in answers(row).items()

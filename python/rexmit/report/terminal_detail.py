@@ -62,7 +62,7 @@ def _print_held(console: Console, row: Row, waits: list[Row]) -> None:
 
 
 def _held_table(row: Row, side: str, waits: list[Row]) -> Table:
-    """A line for each thing that held a side back: how long, how sure, and where it did so for the longest."""
+    """A line for each thing that held a side back: how long, how sure, and its longest time."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for title in ("held back by", "share", "time", "certain", "times", "bytes", "longest", "at", "packets"):
         table.add_column(title, justify="left" if title == "held back by" else "right", no_wrap=True)

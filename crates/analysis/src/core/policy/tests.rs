@@ -324,7 +324,11 @@ const HELD: &[Held] = &[
     ("tcp.far.queues_grown", (1000, 1), By::Capture("hard/backoff.client.pcapng.gz")),
     ("tcp.far.pause", (1000, 1), By::Capture("hard/lost-retransmission.client.pcapng.gz")),
     ("tcp.missing.leaps", (100, 1), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
-    ("tcp.held.waits", (100, 1), By::Tcp(|| rounds(&[(2, 50), (4, 50), (8, 50), (16, 50), (32, 50)]))),
+    (
+        "tcp.held.waits",
+        (100, 1),
+        By::Tcp(|| rounds(&[(1, 50), (2, 50), (4, 50), (8, 50), (16, 50), (32, 50), (32, 50)])),
+    ),
     ("tcp.held.flat_rtts", (10, 1), By::Tcp(|| rounds(&[(4, 50); 14]))),
     ("tcp.held.standing_share", (2, 1), By::Tcp(|| rounds(&queued()))),
     ("tcp.held.standing", (100, 1), By::Tcp(|| rounds(&queued()))),

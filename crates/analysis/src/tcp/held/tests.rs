@@ -11,8 +11,13 @@ const FAR: &str = "0 c S 0+0\n 50 s S 0+0 ack 1\n 50.1 c . 1+0 ack 1 win 65000\n
 /// What held the server back, in ms: since it began, until when, and how surely.
 fn held(opening: &str, packets: &str) -> Vec<(u64, u64, Held, Confidence)> {
     let rows = analyse(&[opening, packets].concat());
-    let server: Vec<_> = rows.held.iter().filter(|row| row.side == SideName::Server).collect();
-    let row = &rows.connections[0].server;
+    let connection = &rows.connections[0];
+    // Without a handshake, who sends first is taken for the client.
+    let (side, row) = match connection.server.first_data {
+        Some(_) => (SideName::Server, &connection.server),
+        None => (SideName::Client, &connection.client),
+    };
+    let server: Vec<_> = rows.held.iter().filter(|row| row.side == side).collect();
     let total: u64 = server.iter().map(|row| row.end.saturating_since(row.start).as_nanos()).sum();
     assert_eq!(row.held.total(), total);
     let (first, last) = (row.first_data.expect("data"), row.last_data.expect("data"));
