@@ -36,8 +36,7 @@ GROUPS = {
     "losses": ("recovery", "timer"),
     "unknown": ("unknown",),
 }
-"""What counts as one answer: a congestion window is low for one of three reasons; a loss costs its repair and its
-timer."""
+"""What counts as one answer: a congestion window is low for one of three reasons, and a loss costs two times."""
 
 WORTH_SAYING = 0.005
 """Shares below are left out of sentences."""

@@ -1,6 +1,7 @@
 //! One side of a connection: the data that it sends, and what comes back for them.
 
 mod kinds;
+mod watched;
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Flags;
@@ -8,7 +9,7 @@ use rexmit_wire::Flags;
 use super::acks::{Ack, AckState, News};
 use super::board::{Before, Board, Stamp};
 use super::clock::Clock;
-use super::held::{Again, Step, Watch};
+use super::held::{Again, Watch};
 use super::judge::Judge;
 use super::loss::Lost;
 use super::measures::{Answered, Covered, Level, Measures};
@@ -20,7 +21,6 @@ use super::space::Space;
 use super::stamps::{self, Stamps};
 use super::trial::{Trial, Verdict};
 use super::view::{View, Way};
-use crate::core::held::HeldTimes;
 use crate::core::policy::TcpPolicy;
 use crate::limits::{Limit, STEPS_PER_PACKET, Steps, Work};
 use crate::rows::{Confidence, Kind, Need, Proof, RetransmissionRow, SideName};
@@ -251,40 +251,6 @@ impl Half {
             }
         }
         self.again = None;
-    }
-
-    /// What held the packet back.
-    fn watch(&mut self, passed: &Passed<'_>) {
-        let (side, keep) = (self.side, self.keep_held);
-        let watch = self.held.get_or_insert_with(|| Box::new(Watch::new(side, keep)));
-        let way = Way { now: passed.time, delay: self.clock.delay(), policy: &self.policy.far };
-        watch.sent(&Step {
-            policy: self.policy,
-            time: passed.time,
-            number: passed.number,
-            len: passed.tcp.len,
-            mss: passed.mss,
-            edge: self.edge,
-            again: self.again,
-            known: self.view.state(&self.acks),
-            clock: &self.clock,
-            sent_at: self.view.sent_at(&way),
-            window_known: self.window_known,
-            near: self.clock.is_surely_near() && !self.has_gaps && !self.judge.sends_elsewhere(),
-            busy_since: self.pace.busy_since,
-        });
-    }
-
-    /// The rows of what held it back that have become complete.
-    pub(super) fn take_held(&mut self, out: &mut Out<'_>) {
-        if let Some(watch) = &mut self.held {
-            watch.take_rows(out.connection, &mut out.rows.held);
-        }
-    }
-
-    /// What held it back, and for how long.
-    pub(super) fn held_times(&self) -> HeldTimes {
-        self.held.as_ref().map(|watch| *watch.times()).unwrap_or_default()
     }
 
     /// What is outstanding.

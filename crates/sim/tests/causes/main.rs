@@ -59,7 +59,7 @@ fn captures_of_sctp_at_the_receiver_and_on_the_way_say_what_the_sender_did() {
 
 #[test]
 fn captures_say_what_held_senders_back() {
-    let cases = held_cases::all();
+    let cases = held_cases::some();
     let tally = judge_held(&cases, 2);
     println!("{} scenarios\n{}\n{}", cases.len(), tally.table(), tally.details());
     let certain = tally.misses.iter().filter(|miss| miss.row.confidence == Confidence::Certain);
@@ -67,9 +67,9 @@ fn captures_say_what_held_senders_back() {
     assert!(wrong.is_empty(), "certain and wrong: {wrong:#?}");
     for side in Side::ALL {
         let [certain, _, likely, ..] = tally.of(side);
-        let least = if side == Side::Sender { 0.9 } else { 0.7 };
+        let least = if side == Side::Sender { 0.92 } else { 0.75 };
         assert!(certain + likely >= least, "{side:?}: {} of the time is right", certain + likely);
-        assert!(tally.first[&side].0 > 400, "too few transfers");
+        assert!(tally.first[&side].0 > 150, "too few transfers");
     }
     assert!(tally.of(Side::Sender)[0] > 0.2, "hardly anything is certain");
 }

@@ -15,117 +15,18 @@
 //! down the sender's host.
 
 mod run;
+mod wait;
+mod written;
 
 use rexmit_units::{Duration, Instant};
 
-use super::acks::AckState;
-use super::clock::Clock;
-use super::view::SentAt;
 use crate::core::held::{Held, HeldTimes};
-use crate::core::policy::{TcpHeld, TcpPolicy};
 use crate::core::rows::Confidence;
 use crate::rows::{Cause, HeldRow, SideName};
 use run::Run;
-
-/// A retransmission's judgement, as far as it matters here.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
-    pub cause: Cause,
-    pub certain: bool,
-    /// What is recovered goes up to here.
-    pub recover: i64,
-}
-
-/// A packet with data that leaves the sender.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step<'a> {
-    pub policy: &'static TcpPolicy,
-    pub time: Instant,
-    pub number: u64,
-    /// Bytes of data.
-    pub len: u32,
-    /// Of a full segment.
-    pub mss: u32,
-    /// Data are outstanding up to here with it.
-    pub edge: i64,
-    /// Set for a retransmission.
-    pub again: Option<Again>,
-    /// What its sender knew.
-    pub known: &'a AckState,
-    pub clock: &'a Clock,
-    pub sent_at: SentAt,
-    /// It is known how windows are scaled.
-    pub window_known: bool,
-    /// The capture is the sender's own, and misses nothing.
-    pub near: bool,
-    /// Since when packets come without a pause.
-    pub busy_since: Option<Instant>,
-}
-
-/// The packet before.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    time: Instant,
-    number: u64,
-    len: u32,
-    edge: i64,
-    /// Bytes outstanding with it.
-    flight: u64,
-    /// What was acknowledged when it left.
-    una: i64,
-    /// Something was reported by SACK then.
-    sacked: bool,
-}
-
-/// A part of a wait.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    end: Instant,
-    by: Held,
-    certain: bool,
-}
-
-/// A wait that is over; what follows at once is still to come.
-#[derive(Clone, Copy, Debug)]
-struct Wait {
-    /// Its parts, in order; each begins where the one before ended.
-    parts: [Option<Part>; 3],
-    /// The last part was a wait for a window of the sender's own: what kind is told by what follows.
-    own: Option<Own>,
-    /// Until when data followed at once.
-    burst: Instant,
-    /// The packets before it and the last one of the burst, and the bytes of that.
-    first_number: u64,
-    last_number: u64,
-    bytes: u64,
-}
-
-/// A wait for a window of the sender's own.
-#[derive(Clone, Copy, Debug)]
-struct Own {
-    /// Bytes outstanding when it began.
-    peak: u64,
-    /// A queue stood.
-    standing: bool,
-    /// The segment before it or the one behind it was short.
-    short: bool,
-    certain: bool,
-    mss: u64,
-    rtt: Duration,
-    policy: &'static TcpHeld,
-}
-
-/// What is known of the repair of losses.
-#[derive(Clone, Copy, Debug)]
-struct Repair {
-    recover: i64,
-    certain: bool,
-    /// What was acknowledged when it began.
-    una: i64,
-    by_timer: bool,
-    /// When all of it was acknowledged.
-    over: Option<Instant>,
-}
+pub(super) use wait::{Again, Step};
+use wait::{Last, Own, Repair, Wait, at_once, is_busy, is_short, prompt, rtt, window_left};
+use written::Written;
 
 /// What held one side back.
 #[derive(Debug)]
@@ -138,11 +39,7 @@ pub(super) struct Watch {
     /// The smallest RTT samples of this handful and of the one before.
     low: [Option<Duration>; 2],
     samples: u8,
-    /// What is written as one row.
-    row: Option<HeldRow>,
-    times: HeldTimes,
-    /// Rows that are complete, where they are asked for.
-    rows: Option<Vec<HeldRow>>,
+    out: Written,
     /// Where the last part ended.
     until: Instant,
 }
@@ -161,9 +58,7 @@ impl Watch {
             run: Run::default(),
             low: [None; 2],
             samples: 0,
-            row: None,
-            times: HeldTimes::default(),
-            rows: keep.then(Vec::new),
+            out: Written::new(keep),
             until: Instant::default(),
         }
     }
@@ -429,14 +324,14 @@ impl Watch {
                 last_number,
             };
             self.until = burst;
-            self.run.follow(row, &mut self.row, &mut self.times, &mut self.rows);
+            self.run.follow(row, &mut self.out);
         }
     }
 
     fn put(&mut self, row: HeldRow) {
-        self.run.end(&mut self.row, &mut self.times, &mut self.rows);
+        self.run.end(&mut self.out);
         self.run.last = Some(row.by);
-        write(row, &mut self.row, &mut self.times, &mut self.rows);
+        self.out.write(row);
     }
 
     /// A wait for a window of its own; `flight` is outstanding since.
@@ -451,131 +346,29 @@ impl Watch {
         row.by = if own.standing { Held::PathRate } else { self.run.kind() };
         let certain = own.certain && !own.standing;
         row.confidence = if certain { Confidence::Certain } else { Confidence::Likely };
-        self.run.add(row, flight, own, &mut self.row, &mut self.times, &mut self.rows);
+        self.run.add(row, flight, own, &mut self.out);
     }
 
     /// Rows that have become complete.
     pub(super) fn take_rows(&mut self, connection: u32, all: &mut Vec<HeldRow>) {
-        if let Some(rows) = &mut self.rows {
-            all.extend(rows.drain(..).map(|row| HeldRow { connection, ..row }));
-        }
+        all.extend(self.out.take().map(|row| HeldRow { connection, ..row }));
     }
 
     /// The side sends no more.
     pub(super) fn finish(&mut self) {
         self.settle();
-        self.run.end(&mut self.row, &mut self.times, &mut self.rows);
-        if let (Some(row), Some(rows)) = (self.row.take(), &mut self.rows) {
-            rows.push(row);
-        }
+        self.run.end(&mut self.out);
+        self.out.finish();
     }
 
     /// What held it back, and for how long.
     pub(super) fn times(&self) -> &HeldTimes {
-        &self.times
+        &self.out.times
     }
 
     /// Bytes that it takes beside itself.
     pub(super) fn heap(&self) -> usize {
-        self.rows.as_ref().map_or(0, |rows| rows.capacity() * size_of::<HeldRow>())
-    }
-}
-
-impl Repair {
-    fn new(again: &Again, step: &Step<'_>) -> Self {
-        let by_timer = again.cause == Cause::Timeout;
-        let Again { recover, certain, .. } = *again;
-        Self { recover, certain, una: step.known.una, by_timer, over: None }
-    }
-
-    /// Any sender is still at it: nothing was acknowledged since it began, or SACK shows that something is missing. Reno
-    /// ends a recovery with the first acknowledgment, others with that of all.
-    fn lasts(&self, step: &Step<'_>, last: &Last) -> bool {
-        let known = step.known;
-        let untouched = (last.una, known.una) == (self.una, self.una);
-        untouched || !self.by_timer && last.sacked && known.sacked_bytes > 0
-    }
-}
-
-impl Wait {
-    fn new(step: &Step<'_>, last: &Last) -> Self {
-        Self {
-            parts: [None; 3],
-            own: None,
-            burst: step.time,
-            first_number: last.number,
-            last_number: step.number,
-            bytes: step.len.into(),
-        }
-    }
-
-    /// None: it followed the very first packet at once.
-    fn burst(step: &Step<'_>, last: &Last) -> Self {
-        Self { burst: step.time.max(last.time), ..Self::new(step, last) }
-    }
-
-    /// Where the wait itself ended.
-    fn end(&self) -> Instant {
-        self.parts.iter().flatten().next_back().map_or(Instant::default(), |part| part.end)
-    }
-
-    /// Adds a part, which may be empty.
-    fn add(&mut self, end: Instant, by: Held, certain: bool) {
-        if let Some(place) = self.parts.iter_mut().find(|place| place.is_none()) {
-            *place = Some(Part { end, by, certain });
-        }
-    }
-}
-
-/// Not a full segment: nothing more had been written, or it waited for an acknowledgment.
-fn is_short(len: u32, step: &Step<'_>) -> bool {
-    len < step.mss - step.mss / 8
-}
-
-/// What of the receiver's window was left behind the last packet, where it goes up to `reach`.
-fn window_left(reach: i64, step: &Step<'_>, last: &Last) -> Option<i64> {
-    step.window_known.then_some(reach - last.edge)
-}
-
-/// Packets have come here one behind the other for longer than a round trip, as a slow link lets them pass; timestamps
-/// would tell the queue before it.
-fn is_busy(step: &Step<'_>) -> bool {
-    let busy = step.busy_since.is_some_and(|since| step.time.saturating_since(since) > rtt(step));
-    !step.sent_at.near && !step.sent_at.stamped && busy
-}
-
-fn rtt(step: &Step<'_>) -> Duration {
-    step.clock.rtt().or(step.clock.whole()).unwrap_or_default()
-}
-
-/// Data leave together within that.
-fn at_once(step: &Step<'_>) -> Duration {
-    step.policy.prompt.share.of(rtt(step)).min(step.policy.prompt.least)
-}
-
-/// Within that of an acknowledgment, data answer it.
-fn prompt(step: &Step<'_>) -> Duration {
-    let prompt = &step.policy.prompt;
-    let own = prompt.share.of(rtt(step)).max(prompt.least).min(prompt.most);
-    own + prompt.loop_share.of(step.clock.delay())
-}
-
-/// Writes a row, as part of the one before where it says the same.
-fn write(row: HeldRow, open: &mut Option<HeldRow>, times: &mut HeldTimes, rows: &mut Option<Vec<HeldRow>>) {
-    let nanos = row.end.saturating_since(row.start).as_nanos();
-    times.add(row.by, row.confidence, nanos);
-    match open {
-        Some(before) if (before.by, before.confidence) == (row.by, row.confidence) || nanos == 0 => {
-            before.end = row.end;
-            before.bytes += row.bytes;
-            before.last_number = row.last_number;
-        }
-        _ if nanos == 0 => {}
-        _ => {
-            if let (Some(done), Some(rows)) = (open.replace(row), rows) {
-                rows.push(done);
-            }
-        }
+        self.out.heap()
     }
 }
 

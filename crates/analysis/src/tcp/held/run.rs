@@ -2,14 +2,11 @@
 
 use rexmit_units::Instant;
 
-use super::{Own, write};
-use crate::core::held::{Held, HeldTimes};
+use super::wait::Own;
+use super::written::Written;
+use crate::core::held::Held;
 use crate::core::rows::Confidence;
 use crate::rows::HeldRow;
-
-/// What is written now, and what is kept of it.
-type Open = Option<HeldRow>;
-type Rows = Option<Vec<HeldRow>>;
 
 /// Waits in a row, and what is remembered of those before.
 #[derive(Debug, Default)]
@@ -63,18 +60,10 @@ impl Run {
     }
 
     /// One more wait, behind which so much is outstanding.
-    pub(super) fn add(
-        &mut self,
-        row: HeldRow,
-        flight: u64,
-        own: &Own,
-        open: &mut Open,
-        times: &mut HeldTimes,
-        rows: &mut Rows,
-    ) {
+    pub(super) fn add(&mut self, row: HeldRow, flight: u64, own: &Own, out: &mut Written) {
         let key = |of: &HeldRow| (of.by, of.confidence);
         if self.open().is_some_and(|before| key(&before) != key(&row)) {
-            self.end(open, times, rows);
+            self.end(out);
         }
         if self.waits == 0 {
             self.grew_at = row.start;
@@ -94,7 +83,7 @@ impl Run {
             self.most = flight;
             self.grew_at = row.end;
             if self.still {
-                self.end(open, times, rows);
+                self.end(out);
             }
             if self.before_idle.is_some_and(|before| flight + own.mss >= before) {
                 self.before_idle = None;
@@ -106,10 +95,10 @@ impl Run {
     }
 
     /// What followed a wait at once.
-    pub(super) fn follow(&mut self, row: HeldRow, open: &mut Open, times: &mut HeldTimes, rows: &mut Rows) {
+    pub(super) fn follow(&mut self, row: HeldRow, out: &mut Written) {
         match self.open() {
             Some(run) => join(&mut self.flat, HeldRow { by: run.by, confidence: run.confidence, ..row }),
-            None => write(row, open, times, rows),
+            None => out.write(row),
         }
     }
 
@@ -119,19 +108,19 @@ impl Run {
     }
 
     /// Another thing holds the side back, or none any more: what came before is written.
-    pub(super) fn end(&mut self, open: &mut Open, times: &mut HeldTimes, rows: &mut Rows) {
+    pub(super) fn end(&mut self, out: &mut Written) {
         let enough = self.waits >= self.enough;
         let likely = |row: HeldRow| HeldRow { confidence: Confidence::Likely, ..row };
         if let Some(grown) = self.grown.take() {
             // That it grew later shows that the send buffer had been larger.
-            write(if enough { grown } else { likely(grown) }, open, times, rows);
+            out.write(if enough { grown } else { likely(grown) });
         }
         if let Some(middle) = self.middle.take() {
-            write(likely(middle), open, times, rows);
+            out.write(likely(middle));
         }
         if let Some(flat) = self.flat.take() {
             let by = if self.still { Held::SendBuffer } else { flat.by };
-            write(likely(HeldRow { by, ..flat }), open, times, rows);
+            out.write(likely(HeldRow { by, ..flat }));
         }
         (self.waits, self.still) = (0, false);
     }
