@@ -150,7 +150,8 @@ def _congestion_window(row: Row, side: str, parts: list[Part], time: _Time) -> s
         "after-loss": f"lowered by {plural(row[f'{side}_loss_events'], 'loss event')}",
         "idle-restart": "lowered by an idle period",
     }
-    return f"the {side}'s congestion window ({reasons[parts[0].by]}) held it for {time}"
+    why_low = max(parts, key=lambda part: part.ns).by
+    return f"the {side}'s congestion window ({reasons[why_low]}) held it for {time}"
 
 
 def _path_rate(row: Row, side: str, parts: list[Part], time: _Time) -> str:
