@@ -36,7 +36,7 @@ GROUPS = {
     "losses": ("recovery", "timer"),
     "unknown": ("unknown",),
 }
-"""What counts as one answer: a congestion window is low for one of three reasons, and a loss costs two times."""
+"""What counts as one answer: a window is low for one of three reasons, and a loss costs two kinds of time."""
 
 WORTH_SAYING = 0.005
 """Shares below are left out of sentences."""

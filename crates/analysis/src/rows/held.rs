@@ -2,9 +2,9 @@
 
 use rexmit_units::Instant;
 
-use super::SideName;
 use crate::core::held::Held;
 use crate::core::rows::Confidence;
+use crate::core::side::SideName;
 
 /// A time in which one thing held a side back. The rows of a side follow each other without gaps, from its first to its
 /// last packet with data.
