@@ -172,9 +172,12 @@ class _Found:
             "broken_off": summary.broken_off,
             "warnings": [*summary.warnings, *self._unlisted()],
             "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
-            "connections": [
-                {**nested(row), "why": answers(row)} for row in self._rows("connection", overview.connections)
+            "why": [
+                {"connection": row["connection"], "side": side, "why": text}
+                for row in self._rows("connection", overview.connections)
+                for side, text in answers(row).items()
             ],
+            "connections": [nested(row) for row in self._rows("connection", overview.connections)],
             "associations": [nested(row) for row in self._rows("association", overview.associations)],
         }
         if self.asked.lines:
