@@ -3,6 +3,7 @@
 
 pub(crate) mod causes;
 pub(crate) mod certain;
+pub(crate) mod held;
 pub mod policy;
 pub(crate) mod rows;
 pub(crate) mod side;

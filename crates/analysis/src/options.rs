@@ -21,7 +21,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let tables = Tables { segments: false, rtt: false, chunks: false };
+        let tables = Tables { segments: false, rtt: false, chunks: false, held: false };
         Self { loss_event_rtts: 2.0, tables, missing_reports: 3, policy: Default::default() }
     }
 }

@@ -6,6 +6,7 @@
 
 mod cause;
 mod connection;
+mod held;
 
 use rexmit_units::Instant;
 use rexmit_wire::Flags;
@@ -15,12 +16,14 @@ use crate::sctp::rows::SctpRows;
 
 pub use crate::core::causes::Cause;
 pub use crate::core::certain::Certain;
+pub use crate::core::held::{Held, HeldTimes};
 pub(crate) use crate::core::rows::bytes;
 pub use crate::core::rows::{Confidence, Kind, Need, Tables};
 pub use crate::core::side::SideName;
 pub use crate::core::spread::Spread;
 pub use cause::{Evidence, Proof, RetransmissionRow};
 pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Vantage};
+pub use held::HeldRow;
 
 /// What came of an analysis so far, a vector a table.
 #[derive(Debug, Default)]
@@ -37,6 +40,8 @@ pub struct Rows {
     pub rtt: Vec<RttRow>,
     /// Loss events of TCP.
     pub loss_events: Vec<LossEventRow>,
+    /// What held sides of TCP back.
+    pub held: Vec<HeldRow>,
     /// SCTP associations that have ended, and their chunks.
     pub sctp: SctpRows,
     /// What limits did to TCP; for SCTP it is in [`crate::sctp::SctpRows::limits`].
@@ -48,9 +53,9 @@ pub struct Rows {
 impl Rows {
     /// About the bytes of those of TCP.
     pub(crate) fn bytes(&self) -> u64 {
-        let Self { connections, segments, sacks, retransmissions, rtt, loss_events, .. } = self;
+        let Self { connections, segments, sacks, retransmissions, rtt, loss_events, held, .. } = self;
         let large = bytes(connections) + bytes(segments) + bytes(retransmissions);
-        large + bytes(sacks) + bytes(rtt) + bytes(loss_events) + self.notes
+        large + bytes(held) + bytes(sacks) + bytes(rtt) + bytes(loss_events) + self.notes
     }
 }
 

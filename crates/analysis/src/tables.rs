@@ -40,6 +40,7 @@ impl Tables {
             table("retransmissions", &rows.retransmissions, tcp::retransmissions),
             table("rtt", &rows.rtt, tcp::rtt),
             table("loss_events", &rows.loss_events, tcp::loss_events),
+            table("held", &rows.held, tcp::held),
             table("associations", &rows.sctp.associations, sctp::associations),
             table("paths", &rows.sctp.paths, sctp::paths),
             table("streams", &rows.sctp.streams, sctp::streams),

@@ -25,7 +25,7 @@ fn analyse(scenario: &str, side: &str) -> SctpRows {
 }
 
 fn play(reader: Reader<BufReader<File>>) -> SctpRows {
-    let tables = Tables { segments: false, rtt: false, chunks: true };
+    let tables = Tables { segments: false, rtt: false, chunks: true, held: false };
     let options = RunOptions { analysis: Options { tables, ..Options::default() }, ..RunOptions::default() };
     let mut run = Run::new(reader, &options);
     let mut all = SctpRows::default();

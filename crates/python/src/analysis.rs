@@ -30,6 +30,7 @@ struct Asked {
     segments: bool,
     rtt: bool,
     chunks: bool,
+    held: bool,
 }
 
 /// An analysis of a capture, a batch of rows at a time.
@@ -127,7 +128,7 @@ pub fn run_options(options_json: &str) -> PyResult<(RunOptions, usize)> {
     }
     let filter = asked.filter.map(|text| Filter::parse(&text)).transpose();
     let filter = filter.map_err(|error| PyValueError::new_err(format!("filter: {error}")))?;
-    let tables = Kept { segments: asked.segments, rtt: asked.rtt, chunks: asked.chunks };
+    let tables = Kept { segments: asked.segments, rtt: asked.rtt, chunks: asked.chunks, held: asked.held };
     let analysis = Options {
         loss_event_rtts: asked.loss_event_rtts,
         tables,

@@ -80,6 +80,11 @@ pub struct StateLog {
     next: Instant,
 }
 
+/// Whether there is something to note. Linux's times go on by themselves.
+fn differ(last: &Snapshot, state: &Snapshot) -> bool {
+    last.held.by != state.held.by || *last != Snapshot { held: last.held, ..*state }
+}
+
 /// What is known of an end.
 #[derive(Clone, Copy, Debug)]
 struct Last {
@@ -99,7 +104,9 @@ impl StateLog {
         self.pass(now);
         let last = self.last.get(&end);
         let wanted = match (self.sampling, last) {
-            (Sampling::Changes, last) => last.is_none_or(|last| Some(last.state) != state),
+            (Sampling::Changes, last) => {
+                last.is_none_or(|last| state.is_none_or(|state| differ(&last.state, &state)))
+            }
             (Sampling::Writes, last) => written > last.map_or(0, |last| last.written),
             (Sampling::Every(_), _) => false,
         };

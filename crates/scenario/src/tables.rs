@@ -8,6 +8,7 @@ use rexmit_tables::{Block, Table, TableRow, bytes, ns, plain, table};
 
 use rexmit_network::ConnectionId;
 use rexmit_network::Network;
+use rexmit_stack::Hold;
 
 use crate::{Message, Row, StateRow, VerdictRow};
 
@@ -104,6 +105,29 @@ pub fn states(rows: &[StateRow], of: &Network) -> Table {
         t.add("cached_cwnd", bytes("congestion window that it found there").or_null(none), |r| {
             r.state.cached.cwnd
         });
+        t.add(
+            "held_by",
+            plain("what keeps it from sending more from then on: application, send-buffer, nagle, receive-window, \
+                   congestion-window, recovery or pacing")
+                .or_null("only the model of TCP tells, after the handshake"),
+            |r| r.state.held.by.map(Hold::name),
+        );
+        let linux = "only Linux's TCP counts it";
+        t.add(
+            "busy_ns",
+            ns("time so far with data outstanding or waiting (tcpi_busy_time)").or_null(linux),
+            |r| r.state.held.busy,
+        );
+        t.add(
+            "rwnd_limited_ns",
+            ns("time of that in which the peer's window held it back (tcpi_rwnd_limited)").or_null(linux),
+            |r| r.state.held.receive_window,
+        );
+        t.add(
+            "sndbuf_limited_ns",
+            ns("time of that in which its send buffer held it back (tcpi_sndbuf_limited)").or_null(linux),
+            |r| r.state.held.send_buffer,
+        );
     })
 }
 

@@ -1,12 +1,13 @@
 //! Judges captures of simulated runs and compares with what the senders did:
 //! `cargo run --release -p rexmit-sim --example causes -- [--scenario TEXT|NUMBER] [--side sender|receiver|middle]
 //! [--wrong] [--limit N] [--packets server|client|middle] [--list] [--counts]
-//! [--certain] [--sctp]`.
+//! [--certain] [--sctp] [--held]`.
 //!
 //! The scenarios are those of TCP, with `--sctp` those of SCTP. `--scenario` keeps those whose name has the text,
 //! or the one with the number; `--wrong` shows the packets around the first judgements that are not right, `--packets`
 //! all packets of a capture, `--counts` how many judgements of each scenario are not right. With
-//! `--certain` the wrong ones are those that were called certain.
+//! `--certain` the wrong ones are those that were called certain. `--held` prints how right it is what held senders back,
+//! with `--by Timer` and the like what of it is shown.
 
 #[path = "../tests/causes/lab/mod.rs"]
 mod lab;
@@ -22,7 +23,11 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
     let of_sctp = args.iter().any(|a| a == "--sctp");
-    let all = if of_sctp { sctp::cases::all() } else { cases::all() };
+    let all = match () {
+        () if of_sctp => sctp::cases::all(),
+        () if args.iter().any(|a| a == "--held") => lab::held_cases::all(),
+        () => cases::all(),
+    };
     let wanted: Vec<(usize, Case)> = match value("--scenario") {
         None => all.into_iter().enumerate().collect(),
         Some(text) => all
@@ -50,6 +55,23 @@ fn main() {
         return;
     }
     let start = std::time::Instant::now();
+    if args.iter().any(|a| a == "--held") {
+        let tally = lab::judge_held(&chosen, 2);
+        let count = chosen.len();
+        eprintln!("{count} scenarios in {:?}", start.elapsed());
+        println!("{}\n{}", tally.table(), tally.details());
+        let wrong = |miss: &&lab::held::Miss| {
+            args.iter().any(|a| a == "--wrong")
+                && (miss.row.confidence == Confidence::Certain || args.iter().all(|a| a != "--certain"))
+                && value("--side").is_none_or(|side| format!("{:?}", miss.side).to_lowercase() == side)
+                && value("--by").is_none_or(|by| format!("{:?}", miss.row.by) == by)
+        };
+        let limit = value("--limit").and_then(|n| n.parse().ok()).unwrap_or(10);
+        for miss in tally.misses.iter().filter(wrong).take(limit) {
+            println!("{} ({})\n  {miss:?}", chosen[miss.case].name, numbers[miss.case]);
+        }
+        return;
+    }
     let tally = judge_all(&chosen, 2, if of_sctp { sctp::score::judge } else { score::judge });
     println!("{} scenarios in {:?}\n{}", chosen.len(), start.elapsed(), listing::matrix(&tally));
     let side =

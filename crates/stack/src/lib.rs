@@ -47,7 +47,7 @@ pub use sctp_reasons::{SctpGained, SctpReasons};
 pub use settings::{
     SettingError, TABLE, changed_values, nearest, read, settings_at, unknown_name, with_table, write_error,
 };
-pub use snapshot::{Cached, Counters, Snapshot, ToldCounters};
+pub use snapshot::{Cached, Counters, HeldBack, Hold, Snapshot, ToldCounters};
 pub use socket_options::{SocketSpec, SocketWish};
 pub use tcp_packets::{TcpCarries, TcpPackets};
 pub use transmission::{Reason, Transmission};

@@ -33,6 +33,55 @@ pub struct Snapshot {
     pub counters: ToldCounters,
     /// What the connection took from its host's cache as it began.
     pub cached: Cached,
+    /// What keeps it from sending more.
+    pub held: HeldBack,
+}
+
+/// What keeps a sender from sending more: now, as a model knows it, or since the start, as Linux counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldBack {
+    /// What holds it now; `None` where it is not told, or before the handshake is complete.
+    pub by: Option<Hold>,
+    /// Time in which data were outstanding or waited (Linux's `tcpi_busy_time`).
+    pub busy: Option<Duration>,
+    /// Time of that in which the peer's window held it back (`tcpi_rwnd_limited`).
+    pub receive_window: Option<Duration>,
+    /// Time of that in which its send buffer did (`tcpi_sndbuf_limited`).
+    pub send_buffer: Option<Duration>,
+}
+
+/// What keeps a sender from sending its next segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Hold {
+    /// All that was written has been sent.
+    Application,
+    /// The same, and a writer waits for room in the send buffer.
+    SendBuffer,
+    /// Less than a segment waits for an acknowledgment (Nagle's algorithm), or for the rest of a write.
+    Nagle,
+    /// The peer's window.
+    ReceiveWindow,
+    /// The congestion window.
+    CongestionWindow,
+    /// The congestion window, while losses are repaired.
+    Recovery,
+    /// The time at which a paced segment may leave.
+    Pacing,
+}
+
+impl Hold {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::SendBuffer => "send-buffer",
+            Self::Nagle => "nagle",
+            Self::ReceiveWindow => "receive-window",
+            Self::CongestionWindow => "congestion-window",
+            Self::Recovery => "recovery",
+            Self::Pacing => "pacing",
+        }
+    }
 }
 
 /// What a connection took from its host's cache of earlier ones as it began; `None` for what it did not find.

@@ -34,8 +34,8 @@ SMALL = (
 )
 """Tables with a row a connection or retransmission: always judged."""
 
-LARGE = ("segments", "sacks", "rtt", "chunks", "sctp_sacks", "sctp_rtt")
-"""Tables with a row a packet or sample: only where asked for."""
+LARGE = ("segments", "sacks", "rtt", "held", "chunks", "sctp_sacks", "sctp_rtt")
+"""Tables with a row a packet, a sample or a wait: only where asked for."""
 
 TABLES = (*SMALL, *LARGE)
 
@@ -184,6 +184,7 @@ def native_options(options: Options) -> str:
         "threads": options.jobs,
         "segments": bool({"segments", "sacks"}.intersection(options.tables)),
         "rtt": bool({"rtt", "sctp_rtt"}.intersection(options.tables)),
+        "held": "held" in options.tables,
         "chunks": bool({"chunks", "sctp_sacks"}.intersection(options.tables)),
     }
     return json.dumps(given)

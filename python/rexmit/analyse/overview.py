@@ -94,7 +94,7 @@ class Overview:
         self._retransmissions(tables["retransmissions"], self.tcp)
         self._retransmissions(tables["sctp_retransmissions"], self.sctp)
         self._sctp_delays(tables["sctp_retransmissions"])
-        self._keep(tables, "connection", self.wanted.connection, ("retransmissions", "loss_events"))
+        self._keep(tables, "connection", self.wanted.connection, ("retransmissions", "loss_events", "held"))
         of_association = ("sctp_retransmissions", "sctp_controls", "paths", "streams")
         self._keep(tables, "association", self.wanted.association, of_association)
         if self.wanted.retransmissions:
@@ -188,7 +188,7 @@ class Overview:
     def _keep(self, tables: dict[str, RawTable], key: str, own: int | None, names: Sequence[str]) -> None:
         if own is None:
             return
-        for name in names:
+        for name in (name for name in names if name in tables):
             numbers = plain.values(tables[name], key)
             at = [row for row, number in enumerate(numbers) if own == number]
             self.kept[name] += plain.rows(tables[name], at)

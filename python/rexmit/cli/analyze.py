@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rexmit.analyse.captures import Reading
+from rexmit.analyse.held import answers
 from rexmit.analyse.listing import Listing
 from rexmit.analyse.overview import SORTS, Overview, nested
 from rexmit.analyse.pairs import PairOptions
@@ -171,6 +172,11 @@ class _Found:
             "broken_off": summary.broken_off,
             "warnings": [*summary.warnings, *self._unlisted()],
             "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
+            "why": [
+                {"connection": row["connection"], "side": side, "why": text}
+                for row in self._rows("connection", overview.connections)
+                for side, text in answers(row).items()
+            ],
             "connections": [nested(row) for row in self._rows("connection", overview.connections)],
             "associations": [nested(row) for row in self._rows("association", overview.associations)],
         }
@@ -183,7 +189,7 @@ class _Found:
         if self.asked.listed and self.listing:
             found["listing"] = [asdict(one) for one in self.listing.packets(self.asked.listed.window)]
         if self.asked.wanted.connection is not None:
-            found["loss_events"] = overview.kept["loss_events"]
+            found |= {name: overview.kept[name] for name in ("loss_events", "held")}
         if self.asked.wanted.association is not None:
             found |= {name: overview.kept[name] for name in ("paths", "streams", "sctp_controls")}
         return found

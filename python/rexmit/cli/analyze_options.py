@@ -103,7 +103,13 @@ class Given:
         """What is asked for of captures that are judged one by one."""
         names = SMALL if self.only is None else table_names([name.strip() for name in self.only.split(",")])
         listed = self._listed() if self.packets else None
-        every = (*SMALL, *(() if self.tables is None else names), *(listed.make().tables if listed else ()))
+        waits = ("held",) if self.connection is not None else ()
+        every = (
+            *SMALL,
+            *waits,
+            *(() if self.tables is None else names),
+            *(listed.make().tables if listed else ()),
+        )
         shown = self.limit if self.limit is not None else JSON_FLOWS if self.as_json else 20
         return Asked(
             options=self.judged(tuple(dict.fromkeys(every))),

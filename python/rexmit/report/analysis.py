@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from rexmit.analyse.arrow import schemas, to_batch
 from rexmit.analyse.captures import SMALL, TABLES, Options, Progress, Reading, Summary
+from rexmit.analyse.held import answers
 from rexmit.analyse.pairs import PAIR_TABLES, Paired
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import evidence, sctp_evidence
@@ -99,6 +100,20 @@ class Analysis:
     def loss_events(self) -> pl.DataFrame:
         """A row a loss event of TCP."""
         return self._polars("loss_events")
+
+    @property
+    def held(self) -> pl.DataFrame:
+        """A row a time in which one thing held a side of a TCP connection back."""
+        return self._polars("held")
+
+    def why(self, connection: int) -> dict[str, str]:
+        """What held each side of a TCP connection back, a sentence a side with data.
+
+        Raises UsageError where there is no such connection.
+        """
+        for row in self.connections.filter(pl.col("connection") == connection).iter_rows(named=True):
+            return answers(row)
+        raise UsageError(f"no connection {connection}; the table connections has those there are")
 
     @property
     def associations(self) -> pl.DataFrame:

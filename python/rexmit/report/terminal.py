@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rexmit.analyse.captures import Summary
+from rexmit.analyse.held import answers
 from rexmit.analyse.overview import Overview, Totals, cause_counts, data_sides, goodput
 from rexmit.analyse.quantities import NOTHING, count, duration, rate, share, size
 from rexmit.analyse.rows import Row
@@ -25,6 +26,7 @@ WIDE = 150
 def print_overview(console: Console, overview: Overview, summary: Summary) -> None:
     """Prints totals, a table of connections and one of associations, and warnings."""
     console.print(totals_line(overview, summary))
+    _print_why(console, overview)
     for title, shown, totals, table in (
         ("connection", overview.connections, overview.tcp, tcp_table),
         ("association", overview.associations, overview.sctp, sctp_table),
@@ -42,6 +44,29 @@ def print_overview(console: Console, overview: Overview, summary: Summary) -> No
 def title(text: str) -> Text:
     """A heading above what is said of one of several captures."""
     return Text(f"\n{text}", style="bold underline")
+
+
+def _print_why(console: Console, overview: Overview) -> None:
+    """Prints what held each direction of the connections shown back, a line each."""
+    lines = [
+        Text.assemble(
+            (f"{row['connection']:>4}  ", STRONG),
+            ("→  " if side == "client" else "←  ", "cyan"),
+            sentence(text),
+        )
+        for row in overview.connections
+        for side, text in answers(row).items()
+    ]
+    if lines:
+        console.print()
+        console.print(Text("Why not faster?", style=STRONG))
+        for line in lines:
+            console.print(line)
+
+
+def sentence(text: str) -> str:
+    """With a capital."""
+    return text[:1].upper() + text[1:]
 
 
 def totals_line(overview: Overview, summary: Summary) -> RenderableType:

@@ -10,11 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from rexmit.analyse.held import HELD, answers, held, held_ns
 from rexmit.analyse.overview import SIDES, Delays, Overview, cause_counts, goodput, spread
 from rexmit.analyse.quantities import NOTHING, count, duration, rate, share, size
 from rexmit.analyse.rows import Row
 from rexmit.analyse.words import CAUSES, SCTP_CAUSES, evidence, sctp_evidence, vantage_limits
-from rexmit.report.terminal import STRONG, WIDE, cause_style, causes_text, columns, print_table
+from rexmit.report.terminal import STRONG, WIDE, cause_style, causes_text, columns, print_table, sentence
 from rexmit.units import plural
 
 Fact = tuple[str, Callable[[Row, str], str]]
@@ -28,6 +29,7 @@ def print_connection(console: Console, row: Row, overview: Overview) -> None:
     events = [r for r in overview.kept["loss_events"] if r["connection"] == own]
     opened = _opening(row)
     _head(console, f"Connection {own}", row, f"{opened}; {_ending(row)}")
+    _print_held(console, row, overview.kept["held"])
     print_table(console, columns(_facts(row, _SEGMENTS)))
     for title, facts in (
         ("Times", _TIMES),
@@ -49,6 +51,38 @@ def print_connection(console: Console, row: Row, overview: Overview) -> None:
     if events:
         _section(console, "Loss events")
         print_table(console, _events_table(events, row["start_ns"]))
+
+
+def _print_held(console: Console, row: Row, waits: list[Row]) -> None:
+    """What held each side back: a sentence, and a table with the evidence."""
+    for side, text in answers(row).items():
+        console.print(Text(sentence(text), style=STRONG))
+        print_table(console, _held_table(row, side, [wait for wait in waits if wait["side"] == side]))
+        console.print()
+
+
+def _held_table(row: Row, side: str, waits: list[Row]) -> Table:
+    """A line for each thing that held a side back: how long, how sure, and its longest time."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for title in ("held back by", "share", "time", "certain", "times", "bytes", "longest", "at", "packets"):
+        table.add_column(title, justify="left" if title == "held back by" else "right", no_wrap=True)
+    table.add_column("that is", no_wrap=False)
+    for part in held(row, side):
+        own = [wait for wait in waits if wait["by"] == part.by]
+        longest = max(own, key=lambda wait: wait["end_ns"] - wait["start_ns"], default=None)
+        table.add_row(
+            part.by,
+            share(part.ns / held_ns(row, side)),
+            duration(part.ns),
+            share(part.certain_ns / part.ns),
+            count(len(own)),
+            size(sum(wait["bytes"] for wait in own)),
+            NOTHING if longest is None else duration(longest["end_ns"] - longest["start_ns"]),
+            NOTHING if longest is None else f"{(longest['start_ns'] - row['start_ns']) / 1e9:.3f} s",
+            NOTHING if longest is None else f"{longest['first_number']}..{longest['last_number']}",
+            HELD[part.by],
+        )
+    return table
 
 
 def print_association(console: Console, row: Row, overview: Overview) -> None:

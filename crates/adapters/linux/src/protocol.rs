@@ -8,7 +8,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use rexmit_stack::{Cached, Delivery, Event, Snapshot, ToldCounters};
+use rexmit_stack::{Cached, Delivery, Event, HeldBack, Snapshot, ToldCounters};
 use rexmit_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -267,6 +267,9 @@ pub struct Looked {
     data_segments: u64,
     retransmits: u64,
     packets: u64,
+    busy: Option<u64>,
+    receive_window: Option<u64>,
+    send_buffer: Option<u64>,
 }
 
 /// Every name of a state and of a phase that a guest tells.
@@ -314,6 +317,9 @@ impl From<&Snapshot> for Looked {
             data_segments: told.counters.data_segments,
             retransmits: told.counters.retransmits,
             packets: told.counters.packets,
+            busy: told.held.busy.map(Duration::as_nanos),
+            receive_window: told.held.receive_window.map(Duration::as_nanos),
+            send_buffer: told.held.send_buffer.map(Duration::as_nanos),
         }
     }
 }
@@ -341,6 +347,12 @@ impl From<&Looked> for Snapshot {
                 ..ToldCounters::default()
             },
             cached: Cached::default(),
+            held: HeldBack {
+                by: None,
+                busy: told.busy.map(Duration::from_nanos),
+                receive_window: told.receive_window.map(Duration::from_nanos),
+                send_buffer: told.send_buffer.map(Duration::from_nanos),
+            },
         }
     }
 }

@@ -166,6 +166,8 @@ pub struct TcpPolicy {
     pub need: TcpNeed,
     /// What is counted.
     pub counts: TcpCounts,
+    /// What held a sender back.
+    pub held: TcpHeld,
 }
 
 /// The thresholds of SCTP, by what they decide.
@@ -344,6 +346,20 @@ thresholds! {
         probing_window: u64 = 20, "Linux tcp_default_init_rwnd until 4.19: twice TCP_INIT_CWND of 10; tcp_select_initial_window since: 65535 bytes in whole segments";
     }
 
+    /// What held a sender of TCP back.
+    TcpHeld in "tcp.held" {
+        /// Its congestion window held it back beyond doubt if so many acknowledgments in a row prompted full segments.
+        waits: u64 = 4, "inferred: an application does not write that often just when an acknowledgment arrives";
+        /// A window that has not grown for so many RTTs is no congestion window.
+        flat_rtts: u64 = 8, "inferred: RFC 5681 section 3.1 grows it by a segment an RTT, half of one with delayed ACKs";
+        /// A queue stands if round trips take so much of the shortest
+        standing_share: Ratio = Ratio::new(5, 4), "inferred: a quarter is more than jitter of most paths";
+        /// and this more.
+        standing: Duration = ms(1), "inferred: a receiver takes up to that to answer";
+        /// With segments outstanding, one that leaves within so much of an RTT of another is paced.
+        paced_share: Ratio = Ratio::new(1, 4), "inferred: a pace spreads a window over the round trip";
+    }
+
     /// Where a capture of SCTP was made.
     SctpPlace in "sctp.place" {
         /// A capture this near to a side counts as made there.
@@ -477,7 +493,7 @@ macro_rules! groups {
 }
 
 groups!(TcpPolicy: place TcpPlace, timer TcpTimer, prompt TcpPrompt, far TcpFar, copies TcpCopies,
-    missing TcpMissing, need TcpNeed, counts TcpCounts);
+    missing TcpMissing, need TcpNeed, counts TcpCounts, held TcpHeld);
 groups!(SctpPolicy: place SctpPlace, timer SctpTimer, prompt SctpPrompt, copies SctpCopies, need SctpNeed,
     ends SctpEnds);
 groups!(Policy: tcp TcpPolicy, sctp SctpPolicy, pair PairPolicy);

@@ -55,4 +55,6 @@ pub struct Tables {
     pub rtt: bool,
     /// The DATA chunks of SCTP, a row a transmission, and its SACKs.
     pub chunks: bool,
+    /// [`crate::rows::Rows::held`]: a row for each time in which one thing held a side of TCP back.
+    pub held: bool,
 }

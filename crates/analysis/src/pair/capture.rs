@@ -105,14 +105,25 @@ impl Capture {
 }
 
 fn append(all: &mut Rows, more: Rows) {
-    let Rows { connections, segments, sacks, retransmissions, rtt, loss_events, sctp, limits, notes: _ } =
-        more;
+    let Rows {
+        connections,
+        segments,
+        sacks,
+        retransmissions,
+        rtt,
+        loss_events,
+        sctp,
+        limits,
+        held,
+        notes: _,
+    } = more;
     all.connections.extend(connections);
     all.segments.extend(segments);
     all.sacks.extend(sacks);
     all.retransmissions.extend(retransmissions);
     all.rtt.extend(rtt);
     all.loss_events.extend(loss_events);
+    all.held.extend(held);
     all.limits.merge(&limits);
     all.limits.merge(&sctp.limits);
     let into = &mut all.sctp;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use rexmit_units::Instant;
 
+use crate::core::held::HeldTimes;
 use crate::core::spread::Spread;
 
 /// Where a capture seems to have been made.
@@ -205,6 +206,8 @@ pub struct SideRow {
     pub loss_event_rate: Option<f64>,
     /// Times at which the receiver took back what it had reported by SACK (RFC 2018 section 8).
     pub reneged: u64,
+    /// What held it back between its first and its last packet with data, and for how long.
+    pub held: HeldTimes,
 }
 
 impl SideRow {
@@ -257,6 +260,7 @@ impl SideRow {
             loss_rate: None,
             loss_event_rate: None,
             reneged: 0,
+            held: HeldTimes::default(),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn play(script: &str) -> SctpRows {
 }
 
 pub(crate) fn play_with(script: &str, missing_reports: u32) -> SctpRows {
-    let tables = Tables { segments: true, rtt: true, chunks: true };
+    let tables = Tables { segments: true, rtt: true, chunks: true, held: false };
     play_by(&Options { tables, missing_reports, ..Options::default() }, script)
 }
 

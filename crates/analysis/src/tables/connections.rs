@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rexmit_tables::{Block, Named, bit_s, bytes, ns, plain, share};
 
 use crate::core::side::Sides;
-use crate::rows::{Cause, ConnectionRow, Need, RetransmissionRow, SideRow, Spread};
+use crate::rows::{Cause, ConnectionRow, Held, Need, RetransmissionRow, SideRow, Spread};
 
 /// Number of causes.
 const CAUSES: usize = Cause::NAMES.len();
@@ -94,6 +94,19 @@ fn side<'a>(table: &mut Block<'_, Counted<'a>>, prefix: &str, get: Getter<'a>) {
     spread(table, &format!("{prefix}rtt_timestamps_"), |c| &get(c).0.rtt_timestamps);
     spread(table, &format!("{prefix}rtt_sack_"), |c| &get(c).0.rtt_sack);
     spread(table, &format!("{prefix}ack_delay_"), |c| &get(c).0.ack_delay);
+    table.add_to(
+        prefix,
+        "held_ns",
+        ns("time from its first to its last packet with data; the next columns share it out"),
+        |c| get(c).0.held.total(),
+    );
+    for (by, name) in Held::ALL.into_iter().zip(Held::NAMES) {
+        let column = format!("held_{}", name.replace('-', "_"));
+        table.add_to(prefix, &format!("{column}_ns"), ns(held(by)), |c| get(c).0.held.of(by));
+        table.add_to(prefix, &format!("{column}_certain_ns"), ns("time of that which is certain"), |c| {
+            get(c).0.held.certain(by)
+        });
+    }
     for (at, name) in Cause::NAMES.iter().enumerate() {
         table.add_to(
             prefix,
@@ -205,4 +218,22 @@ pub(super) fn spread<R>(table: &mut Block<'_, R>, prefix: &str, get: impl Fn(&R)
     table.add_to(prefix, "p95_ns", ns("95th percentile"), |c| some(get(c), get(c).p95));
     table.add_to(prefix, "p99_ns", ns("99th percentile"), |c| some(get(c), get(c).p99));
     table.add_to(prefix, "max_ns", ns("largest"), |c| some(get(c), get(c).max));
+}
+
+/// The meaning of a column of times.
+fn held(by: Held) -> &'static str {
+    match by {
+        Held::Application => "time in which its application had nothing for it to send",
+        Held::ReceiveWindow => "time in which the other side's window was full",
+        Held::SendBuffer => {
+            "time in which a limit of its own that did not grow was full, as a rule its send buffer"
+        }
+        Held::SlowStart => "time in which its congestion window was full, before any loss",
+        Held::AfterLoss => "time in which its congestion window was full, which a loss had lowered",
+        Held::IdleRestart => "time in which its congestion window was full, which an idle period had lowered",
+        Held::PathRate => "time in which a window was full while a queue stood on the path",
+        Held::Recovery => "time in which it repaired losses",
+        Held::Timer => "time in which it waited for a retransmission timer",
+        Held::Unknown => "time of which the packets do not tell",
+    }
 }

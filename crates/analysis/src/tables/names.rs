@@ -3,7 +3,7 @@
 use rexmit_tables::Named;
 
 use crate::pair::{End, Fate, LostAt, NearBy};
-use crate::rows::{Cause, Confidence, Kind, Method, Need, Proof, SideName};
+use crate::rows::{Cause, Confidence, Held, Kind, Method, Need, Proof, SideName};
 use crate::sctp::{Control, SctpCause, SctpMethod, SctpProof, TraceClass};
 
 macro_rules! names {
@@ -40,6 +40,18 @@ names! {
         EarlyAck = "early-ack",
         AckBefore = "ack-before",
         Arrived = "arrived",
+    }
+    Held {
+        Application = "application",
+        ReceiveWindow = "receive-window",
+        SendBuffer = "send-buffer",
+        SlowStart = "slow-start",
+        AfterLoss = "after-loss",
+        IdleRestart = "idle-restart",
+        PathRate = "path-rate",
+        Recovery = "recovery",
+        Timer = "timer",
+        Unknown = "unknown",
     }
     End { A = "a", B = "b" }
     NearBy {

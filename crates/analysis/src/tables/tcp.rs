@@ -2,7 +2,7 @@
 
 use rexmit_tables::{Block, bytes, ns, plain};
 
-use crate::rows::{Certain, LossEventRow, RetransmissionRow, RttRow, SackRow, SegmentRow};
+use crate::rows::{Certain, HeldRow, LossEventRow, RetransmissionRow, RttRow, SackRow, SegmentRow};
 
 pub(super) fn segments(table: &mut Block<'_, SegmentRow>) {
     table.add("connection", "number of the connection", |r| r.connection);
@@ -128,4 +128,16 @@ pub(super) fn loss_events(table: &mut Block<'_, LossEventRow>) {
         r.interval
     });
     table.add("timeout", "a timeout was among the causes of its retransmissions", |r| r.timeout);
+}
+
+pub(super) fn held(table: &mut Block<'_, HeldRow>) {
+    table.add("connection", "number of the connection", |r| r.connection);
+    table.add("side", "who was held back", |r| r.side);
+    table.add("start_ns", ns("from when, since 1970"), |r| r.start);
+    table.add("end_ns", ns("until when, since 1970"), |r| r.end);
+    table.add("by", "what kept it from sending its next data", |r| r.by);
+    table.add("confidence", "how sure that is", |r| r.confidence);
+    table.add("bytes", bytes("bytes of data that it sent in that time"), |r| r.bytes);
+    table.add("first_number", "number of the packet with data before it", |r| r.first_number);
+    table.add("last_number", "number of the packet with data that ended it", |r| r.last_number);
 }

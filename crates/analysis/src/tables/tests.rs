@@ -5,7 +5,7 @@ use rexmit_tables::{Named, Type};
 
 use super::{Table, Tables};
 use crate::rows::{
-    Capabilities, Cause, Confidence, ConnectionRow, Evidence, Handshake, Kind, Need, Proof,
+    Capabilities, Cause, Confidence, ConnectionRow, Evidence, Handshake, HeldTimes, Kind, Need, Proof,
     RetransmissionRow, Rows, SegmentRow, SideName, SideRow, Spread, Vantage,
 };
 use crate::sctp::{Control, SctpCause, SctpMethod, SctpRows, SctpRttRow, SctpSackRow, TraceClass, TsnBlock};
@@ -103,6 +103,7 @@ fn side(port: u16) -> SideRow {
         loss_rate: None,
         loss_event_rate: None,
         reneged: 0,
+        held: HeldTimes::default(),
     }
 }
 

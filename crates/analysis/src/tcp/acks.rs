@@ -71,6 +71,14 @@ pub(super) struct AckState {
     pub third_at: Option<Instant>,
     /// The last time that a third came, and `una` then.
     pub crossed: Option<(Instant, i64)>,
+    /// When one last told something new: of arrived data, or of a window that goes further.
+    pub moved_at: Option<Instant>,
+    /// That was an acknowledgment without data.
+    pub moved_bare: bool,
+    /// The first number beyond the window,
+    pub reach: i64,
+    /// and what it was before that moment.
+    pub reach_before: i64,
 }
 
 /// The largest window, bytes (RFC 7323 section 2.3). A receiver holds nothing further above what was sent, of which the
@@ -102,13 +110,21 @@ impl AckState {
         } else {
             self.duplicates = 0;
         }
+        let reach = self.reach;
         if ack.ack >= self.una {
             self.window = Some(ack.window);
+            self.reach = ack.ack.saturating_add(ack.window as i64);
         }
         if ack.blocks > 0 {
             self.take_sack(ack, edge, &mut news);
         }
         let disorder = self.duplicates > 0 || news.sacked > 0;
+        if news.advanced > 0 || self.reach > reach || disorder {
+            if self.moved_at != Some(ack.time) {
+                self.reach_before = reach;
+            }
+            (self.moved_at, self.moved_bare) = (Some(ack.time), ack.bare);
+        }
         self.last_is_disorder = disorder;
         if disorder {
             self.disorder_at = Some(ack.time);

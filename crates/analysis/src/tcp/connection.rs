@@ -89,7 +89,7 @@ impl Connection {
             end: packet.time,
             packets: 0,
             addresses: Sides { client, server },
-            halves: Sides::from_fn(|side| Half::new(side, policy)),
+            halves: Sides::from_fn(|side| Half::new(side, policy, options.tables.held)),
             offered: Sides::default(),
             largest: Sides::default(),
             probes: Sides::default(),
@@ -163,7 +163,19 @@ impl Connection {
             if damaged || copy { self.ignored(from, tcp, damaged) } else { self.take(from, arrived, rows) };
         let mss = self.terms(from).mss;
         let Effect { ref placed, seq, end, .. } = effect;
-        self.halves[from].measure(&Passed { time: packet.time, tcp, placed, seq, end, damaged, mss });
+        self.halves[from].measure(&Passed {
+            time: packet.time,
+            number: packet.number,
+            tcp,
+            placed,
+            seq,
+            end,
+            damaged,
+            mss,
+        });
+        if self.options.tables.held {
+            self.halves[from].take_held(&mut self.options.out(self.number, rows));
+        }
         if self.options.tables.segments {
             self.write(from, arrived, &effect, rows);
         }
@@ -193,6 +205,7 @@ impl Connection {
         let (own, other) = (&self.halves[side], &self.halves[side.other()]);
         let una = own.acks.window.map(|_| own.acks.una);
         own.measures.fill(&mut row, self.end, una);
+        row.held = own.held_times();
         other.measures.fill_answers(&mut row, &self.options.policy.tcp.counts);
         row
     }

@@ -1,6 +1,7 @@
 //! One side of a connection: the data that it sends, and what comes back for them.
 
 mod kinds;
+mod watched;
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Flags;
@@ -8,6 +9,7 @@ use rexmit_wire::Flags;
 use super::acks::{Ack, AckState, News};
 use super::board::{Before, Board, Stamp};
 use super::clock::Clock;
+use super::held::{Again, Watch};
 use super::judge::Judge;
 use super::loss::Lost;
 use super::measures::{Answered, Covered, Level, Measures};
@@ -21,7 +23,7 @@ use super::trial::{Trial, Verdict};
 use super::view::{View, Way};
 use crate::core::policy::TcpPolicy;
 use crate::limits::{Limit, STEPS_PER_PACKET, Steps, Work};
-use crate::rows::{Kind, Need, Proof, RetransmissionRow, SideName};
+use crate::rows::{Confidence, Kind, Need, Proof, RetransmissionRow, SideName};
 
 /// The data of one side.
 #[derive(Debug)]
@@ -65,6 +67,14 @@ pub(super) struct Half {
     /// How long its sender had got nothing when it sent its last packet, as timestamps prove it.
     silent: Option<Duration>,
     work: Work,
+    /// What held the side back, from its first data on.
+    held: Option<Box<Watch>>,
+    /// Whether rows of that are asked for.
+    keep_held: bool,
+    /// The judgement of the packet that has just been taken, if it is a retransmission.
+    again: Option<Again>,
+    /// Something was acknowledged that did not come here.
+    has_gaps: bool,
     /// Times that most of the board was forgotten.
     given_up: u64,
 }
@@ -113,7 +123,7 @@ pub(super) struct Terms {
 
 impl Half {
     /// A side that has sent nothing.
-    pub(super) fn new(side: SideName, policy: &'static TcpPolicy) -> Self {
+    pub(super) fn new(side: SideName, policy: &'static TcpPolicy, keep_held: bool) -> Self {
         Self {
             policy,
             side,
@@ -139,6 +149,10 @@ impl Half {
             stamps: Stamps::default(),
             silent: None,
             work: Work::default(),
+            held: None,
+            keep_held,
+            again: None,
+            has_gaps: false,
             given_up: 0,
         }
     }
@@ -195,7 +209,8 @@ impl Half {
     /// Bytes that it takes beside itself.
     pub(super) fn heap(&self) -> usize {
         let known = self.acks.sacked.heap() + self.view.heap();
-        self.board.heap() + self.pending.heap() + self.measures.heap() + known
+        let held = self.held.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap());
+        self.board.heap() + self.pending.heap() + self.measures.heap() + known + held
     }
 
     /// The side sent a packet that takes none. It shows too what the side had got by then; and a side that sends no
@@ -231,7 +246,11 @@ impl Half {
             if passed.end == self.edge {
                 self.board.set_flight(flight);
             }
+            if passed.placed.kind != Kind::Reordered {
+                self.watch(passed);
+            }
         }
+        self.again = None;
     }
 
     /// What is outstanding.
@@ -262,12 +281,16 @@ impl Half {
             // It covers what was seen before it.
             news.advanced = (ack.ack - had).max(0);
         }
+        if let Some(watch) = &mut self.held {
+            watch.acknowledged(self.acks.una, ack.time);
+        }
         self.view.queue(ack, self.edge, self.clock.delay());
         self.stamps.acknowledged(ack.stamp);
         if ack.ack > self.edge {
             // Acknowledged data were sent, seen here or not.
             if self.started || self.edge > 0 {
                 self.measures.unseen(ack.ack - self.edge);
+                self.has_gaps = true;
             }
             self.edge = ack.ack;
         }
@@ -327,6 +350,10 @@ impl Half {
             out.rows.retransmissions.push(waiting.row);
         });
         measures.finish(out);
+        if let Some(watch) = &mut self.held {
+            watch.finish();
+        }
+        self.take_held(out);
         let (hurried, left_out) = self.view.limited();
         let limits = &mut out.rows.limits;
         limits.add(Limit::Segments, self.board.forgotten);
@@ -346,7 +373,11 @@ impl Half {
         });
         if let Some(rtt) = self.measures.covered(&covered, answered, out) {
             self.clock.sample(rtt);
+            if let Some(watch) = &mut self.held {
+                watch.sample(rtt);
+            }
         }
+        self.has_gaps |= covered.unseen > 0;
     }
 
     /// All of it lies above what was seen. It was sent before all the same, where packets are missing that carried
@@ -438,6 +469,11 @@ impl Half {
     /// Writes the row, which waits for its answer.
     fn wait(&mut self, sent: &Sent, judged: &Judged, terms: &Terms) {
         let Judged { transmission, before, verdict } = judged;
+        self.again = Some(Again {
+            cause: verdict.cause,
+            certain: verdict.certainty.confidence() == Confidence::Certain,
+            recover: verdict.evidence.recover.unwrap_or(self.edge),
+        });
         let view = self.view.state(&self.acks);
         let acked = sent.end <= view.una || view.sacked.covers(&(sent.seq..sent.end));
         let since = |time: Instant| sent.stamp.time.saturating_since(time).as_nanos();

@@ -26,6 +26,11 @@ impl Judge {
         self.memory.last
     }
 
+    /// Its side sent what did not come here, so that the capture is not its own.
+    pub(super) fn sends_elsewhere(&self) -> bool {
+        self.memory.elsewhere
+    }
+
     /// All up to `una` is acknowledged, and data reach up to `edge`.
     pub(super) fn progress(&mut self, una: i64, edge: i64) {
         self.memory.progress(una, edge);

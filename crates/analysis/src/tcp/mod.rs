@@ -7,6 +7,7 @@ mod connection;
 mod copies;
 mod distant;
 mod half;
+mod held;
 mod idents;
 mod judge;
 mod key;

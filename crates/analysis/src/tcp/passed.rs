@@ -30,6 +30,8 @@ impl Placed {
 pub(super) struct Passed<'a> {
     /// When it was seen.
     pub time: Instant,
+    /// Its number in the capture.
+    pub number: u64,
     /// Its segment.
     pub tcp: &'a Tcp,
     /// What its data are.

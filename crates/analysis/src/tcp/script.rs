@@ -21,7 +21,7 @@ use crate::{Analyzer, Options};
 
 /// All that an analysis gives for the packets of `script`, every table kept.
 pub(crate) fn analyse(script: &str) -> Rows {
-    let tables = Tables { segments: true, rtt: true, chunks: true };
+    let tables = Tables { segments: true, rtt: true, chunks: true, held: true };
     analyse_with(&Options { tables, ..Options::default() }, script)
 }
 

@@ -69,7 +69,7 @@ impl Judged {
 /// Judges a capture, every table kept.
 pub fn judge(bytes: Vec<u8>) -> Judged {
     let reader = Reader::new(Cursor::new(bytes)).expect("a capture");
-    let tables = Tables { segments: true, rtt: true, chunks: true };
+    let tables = Tables { segments: true, rtt: true, chunks: true, held: false };
     let options = RunOptions { analysis: Options { tables, ..Options::default() }, filter: None };
     let mut run = Run::new(reader, &options);
     let mut tables = rexmit_analysis::tables::Tables::new();

@@ -22,7 +22,7 @@ pub struct Seen {
 
 /// Judges the packets of `script`.
 pub fn play(script: &str) -> Seen {
-    let tables = Tables { segments: true, rtt: true, chunks: false };
+    let tables = Tables { segments: true, rtt: true, chunks: false, held: false };
     let mut analyzer = Analyzer::new(&Options { tables, ..Options::default() });
     let mut batch = Batch::default();
     for (number, line) in script.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate() {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use rexmit_stack::{Cached, Delivery, Event, Snapshot, ToldCounters};
+use rexmit_stack::{Delivery, Event, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 use rexmit_wire::Payload;
 
@@ -129,7 +129,7 @@ impl SctpSocket {
             rto: Some(Duration::from_millis(path.rto.into())),
             rexmt_due: None,
             counters: self.statistics().unwrap_or(self.counters),
-            cached: Cached::default(),
+            ..Snapshot::default()
         })
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 
-use rexmit_stack::{Cached, Event, Snapshot, ToldCounters};
+use rexmit_stack::{Cached, Event, HeldBack, Snapshot, ToldCounters};
 use rexmit_units::Duration;
 
 use super::{Common, PIECE, Sent, stream_bytes, with_room};
@@ -118,5 +118,11 @@ fn snapshot(info: &TcpInfo, send_queue: u64, recv_queue: u64) -> Snapshot {
             ..ToldCounters::default()
         },
         cached: Cached::default(),
+        held: HeldBack {
+            by: None,
+            busy: Some(Duration::from_micros(info.busy_time)),
+            receive_window: Some(Duration::from_micros(info.rwnd_limited)),
+            send_buffer: Some(Duration::from_micros(info.sndbuf_limited)),
+        },
     }
 }

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use rexmit_stack::{
-    Cached, Clock, Counters, Delivery, Endpoint, Event, Reason, Snapshot, Socket, Transmission,
-};
+use rexmit_stack::{Clock, Counters, Delivery, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::{self, Chunk};
 use rexmit_wire::{IpFields, Packet, SeqNumber, Transport};
@@ -399,7 +397,7 @@ impl Endpoint for Association {
             rto: Some(path.map_or(self.profile.rto.initial, |path| path.rto.get())),
             rexmt_due: path.filter(|path| path.t3_runs()).map(|path| path.t3),
             counters: self.counters.into(),
-            cached: Cached::default(),
+            ..Snapshot::default()
         }
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use lab::score::{Finding, Side, Tally, Verdict};
-use lab::{Case, Ran, cases, judge_all, listing, score, sctp};
+use lab::{Case, Ran, cases, held_cases, judge_all, judge_held, listing, score, sctp};
 use rexmit_analysis::rows::Confidence;
 
 /// Scenarios, and what was judged of them.
@@ -55,6 +55,23 @@ fn captures_of_sctp_at_the_sender_say_what_it_did() {
 #[test]
 fn captures_of_sctp_at_the_receiver_and_on_the_way_say_what_the_sender_did() {
     hold(&CHUNKS, &[Side::Receiver, Side::Middle]);
+}
+
+#[test]
+fn captures_say_what_held_senders_back() {
+    let cases = held_cases::some();
+    let tally = judge_held(&cases, 2);
+    println!("{} scenarios\n{}\n{}", cases.len(), tally.table(), tally.details());
+    let certain = tally.misses.iter().filter(|miss| miss.row.confidence == Confidence::Certain);
+    let wrong: Vec<_> = certain.map(|miss| format!("{}: {miss:?}", cases[miss.case].name)).take(5).collect();
+    assert!(wrong.is_empty(), "certain and wrong: {wrong:#?}");
+    for side in Side::ALL {
+        let [certain, _, likely, ..] = tally.of(side);
+        let least = if side == Side::Sender { 0.92 } else { 0.75 };
+        assert!(certain + likely >= least, "{side:?}: {} of the time is right", certain + likely);
+        assert!(tally.first[&side].0 > 150, "too few transfers");
+    }
+    assert!(tally.of(Side::Sender)[0] > 0.2, "hardly anything is certain");
 }
 
 /// Fails where a goal is not reached at one of these sides, and shows the first packets of each.

@@ -21,6 +21,7 @@ mod departures;
 pub(crate) mod device;
 mod growth;
 mod handshake;
+mod held;
 mod input;
 mod output;
 pub(crate) mod pacing;
@@ -157,7 +158,7 @@ impl Endpoint for Connection {
     }
 
     fn snapshot(&self) -> Snapshot {
-        self.tcb.snapshot(self.recovery.phase().name())
+        self.tcb.snapshot(self.recovery.phase())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use rexmit_stack::{Clock, Counters, Event, Reason, Snapshot, Transmission};
+use rexmit_stack::{Clock, Counters, Event, HeldBack, Reason, Snapshot, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
@@ -17,7 +17,7 @@ use super::{ConnectionConfig, Role, State};
 use crate::congestion::{AlgorithmKind, Congestion, CongestionControl, Inflight, Window};
 use crate::profile::{Profile, PushRule};
 use crate::receive::{Compressed, QuickAck, Reassembly, ReceiveTuning, ReceiverRtt, SackList};
-use crate::recovery::Few;
+use crate::recovery::{Few, Phase};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -366,11 +366,11 @@ impl Tcb {
         self.least_rtt = self.least_rtt.min(rtt);
     }
 
-    /// The state for a table; `phase` names what the sender is doing.
-    pub(super) fn snapshot(&self, phase: &'static str) -> Snapshot {
+    /// The state for a table; `phase` is what the sender is doing.
+    pub(super) fn snapshot(&self, phase: Phase) -> Snapshot {
         Snapshot {
             state: self.state.name(),
-            phase,
+            phase: phase.name(),
             cwnd: u64::from(self.window.cwnd),
             ssthresh: (self.window.ssthresh != u32::MAX).then_some(self.window.ssthresh.into()),
             in_flight: Some(self.flight().into()),
@@ -383,6 +383,7 @@ impl Tcb {
             rexmt_due: self.timers.rexmt_runs().then_some(self.timers.rexmt),
             counters: self.counters.into(),
             cached: self.cached(),
+            held: HeldBack { by: self.held_by(phase), ..HeldBack::default() },
         }
     }
 

@@ -43,7 +43,7 @@ enum Clock {
 impl By {
     /// All that is answered by these thresholds.
     fn answer(self, policy: &'static Policy) -> String {
-        let tables = Tables { segments: true, rtt: false, chunks: true };
+        let tables = Tables { segments: true, rtt: false, chunks: true, held: false };
         let options = Options { tables, policy, ..Options::default() };
         match self {
             Self::Capture(name) => {
@@ -104,6 +104,11 @@ fn moved(name: &str, (numerator, denominator): (u64, u64)) -> &'static Policy {
 
 macro_rules! script {
     ($($part:expr),*) => { || [$($part),*].concat() };
+}
+
+/// Round trips of 50 ms, and then of 70.
+fn queued() -> Vec<(u32, u32)> {
+    [vec![(4, 50); 3], vec![(4, 70); 24]].concat()
 }
 
 type Held = (&'static str, (u64, u64), By);
@@ -319,6 +324,15 @@ const HELD: &[Held] = &[
     ("tcp.far.queues_grown", (1000, 1), By::Capture("hard/backoff.client.pcapng.gz")),
     ("tcp.far.pause", (1000, 1), By::Capture("hard/lost-retransmission.client.pcapng.gz")),
     ("tcp.missing.leaps", (100, 1), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
+    (
+        "tcp.held.waits",
+        (100, 1),
+        By::Tcp(|| rounds(&[(1, 50), (2, 50), (4, 50), (8, 50), (16, 50), (32, 50), (32, 50)])),
+    ),
+    ("tcp.held.flat_rtts", (10, 1), By::Tcp(|| rounds(&[(4, 50); 14]))),
+    ("tcp.held.standing_share", (2, 1), By::Tcp(|| rounds(&queued()))),
+    ("tcp.held.standing", (100, 1), By::Tcp(|| rounds(&queued()))),
+    ("tcp.held.paced_share", (1, 100), By::Tcp(paced)),
     ("tcp.missing.bare", (0, 1), By::Capture("hard/fin-lost.server.pcapng.gz")),
     ("tcp.counts.damaged", (100, 1), By::Capture("hard/damaged.client.pcapng.gz")),
     (

@@ -17,7 +17,7 @@ use crate::rows::Tables;
 type Step = (u32, bool, Vec<Chunk>, usize);
 
 fn play(steps: &[Step], initial: u32) -> SctpRows {
-    let tables = Tables { segments: true, rtt: true, chunks: true };
+    let tables = Tables { segments: true, rtt: true, chunks: true, held: false };
     let mut associations = Associations::new(&Options { tables, ..Options::default() });
     let ends: [SocketAddr; 2] = [([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into()];
     let mut time = 0;

@@ -51,7 +51,7 @@ fn losses_of_one_round_trip_are_one_event() {
 
 #[test]
 fn a_shorter_reach_makes_more_events() {
-    let tables = Tables { segments: false, rtt: false, chunks: false };
+    let tables = Tables { segments: false, rtt: false, chunks: false, held: false };
     let options = Options { loss_event_rtts: 0.1, tables, ..Options::default() };
     let rows = analyse_with(&options, &ten_segments(TWO_HOLES));
     let intervals: Vec<_> = rows.loss_events.iter().map(|event| (event.lost, event.interval)).collect();

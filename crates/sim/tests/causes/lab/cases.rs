@@ -80,7 +80,7 @@ fn over_ipv6() -> Vec<Case> {
 }
 
 /// A transfer from the server to the client.
-fn scenario(profile: &Value, path: Value, transfer: Value) -> Value {
+pub fn scenario(profile: &Value, path: Value, transfer: Value) -> Value {
     let mut transfer = transfer;
     transfer["from"] = json!("server");
     transfer["to"] = json!("client");
@@ -93,7 +93,7 @@ fn scenario(profile: &Value, path: Value, transfer: Value) -> Value {
 }
 
 /// A profile as a table, of which single values can be changed.
-fn as_table(profile: &Value) -> Value {
+pub fn as_table(profile: &Value) -> Value {
     match profile {
         Value::String(name) => json!({ "inherits": name }),
         other => other.clone(),

@@ -6,6 +6,8 @@ pub mod answers;
 pub mod cases;
 pub mod hand;
 pub mod hard;
+pub mod held;
+pub mod held_cases;
 pub mod listing;
 pub mod ran;
 pub mod score;
@@ -16,22 +18,41 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use cases::Case;
+use held::HeldTally;
 pub use ran::Ran;
+use rexmit_scenario::Sampling;
 use score::Tally;
 
 /// Runs and judges `cases` on `jobs` threads; what was found, in the order of cases.
 ///
 /// `judge` takes a run and the number of its case.
 pub fn judge_all(cases: &[Case], jobs: usize, judge: fn(&Ran, usize) -> Tally) -> Tally {
+    let mut all = Tally::default();
+    for_all(cases, jobs, |case, i| judge(&Ran::new(case), i)).into_iter().for_each(|tally| all.add(tally));
+    all
+}
+
+/// Says of `cases`, on `jobs` threads, what held their senders back.
+pub fn judge_held(cases: &[Case], jobs: usize) -> HeldTally {
+    let mut all = HeldTally::default();
+    let state = Some(Sampling::Changes);
+    for_all(cases, jobs, |case, i| held::judge(&Ran::noting(case, state), i))
+        .into_iter()
+        .for_each(|tally| all.add(tally));
+    all
+}
+
+/// What is done with each case, in their order.
+fn for_all<T: Send>(cases: &[Case], jobs: usize, judge: impl Fn(&Case, usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Tally)>> = Mutex::default();
+    let done: Mutex<Vec<(usize, T)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(i) else { return };
-                    let tally = judge(&Ran::new(case), i);
+                    let tally = judge(case, i);
                     done.lock().expect("no thread has failed").push((i, tally));
                 }
             });
@@ -39,7 +60,5 @@ pub fn judge_all(cases: &[Case], jobs: usize, judge: fn(&Ran, usize) -> Tally) -
     });
     let mut done = done.into_inner().expect("no thread has failed");
     done.sort_by_key(|(i, _)| *i);
-    let mut all = Tally::default();
-    done.into_iter().for_each(|(_, tally)| all.add(tally));
-    all
+    done.into_iter().map(|(_, tally)| tally).collect()
 }

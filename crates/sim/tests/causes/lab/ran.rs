@@ -6,8 +6,11 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use rexmit_capture::{DEFAULT_EPOCH_NS, Direction, Reader, Record, Writer};
-use rexmit_network::two_hosts::{CLIENT, SERVER, by_host, peer, server_and_client};
+use rexmit_network::two_hosts::{CLIENT, DOWN, SERVER, UP, by_host, peer, server_and_client};
 use rexmit_network::{ByHost, ConnectionId, HostId};
+use rexmit_path::Fate;
+use rexmit_scenario::Sampling;
+pub use rexmit_sim::TransmissionRow as Row;
 use rexmit_sim::{Outcome, Resolved, RunOptions, Streams, TransmissionRow, run};
 use rexmit_units::Instant;
 use rexmit_wire::Packet;
@@ -51,10 +54,20 @@ type Like = (HostId, String, u64);
 
 impl Ran {
     pub fn new(case: &Case) -> Self {
+        Self::noting(case, None)
+    }
+
+    /// With the states of its ends.
+    pub fn noting(case: &Case, state: Option<Sampling>) -> Self {
         let resolved =
             Resolved::from_value(case.scenario.clone()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        let options =
-            RunOptions { transmissions: true, captures: true, verdicts: true, ..RunOptions::default() };
+        let options = RunOptions {
+            transmissions: true,
+            captures: true,
+            verdicts: true,
+            state,
+            ..RunOptions::default()
+        };
         let outcome = run(&resolved, &Streams::new(1, &case.name), &options)
             .unwrap_or_else(|e| panic!("{}: {e}", case.name));
         let addresses = by_host(|host| resolved.address(host));
@@ -118,6 +131,26 @@ impl Ran {
             }
         }
         likes
+    }
+
+    /// When the packets with data of a host and connection were offered to the path, and whether they waited there for
+    /// others: they took longer than any of their size, by more than a full one takes to pass.
+    pub fn waits(&self, host: HostId, connection: ConnectionId) -> Vec<(u64, bool)> {
+        let link = if host == SERVER { DOWN } else { UP };
+        let mut least = HashMap::<u32, u64>::new();
+        let mut passed = Vec::new();
+        for verdict in &self.outcome.verdicts {
+            let row = &verdict.row;
+            let Fate::Delivered { at: Some(at) } = row.verdict.fate else { continue };
+            if verdict.link != link || verdict.connection != Some(connection) || row.packet.payload == 0 {
+                continue;
+            }
+            let took = at.saturating_since(row.time).as_nanos();
+            let least = least.entry(row.packet.ip_len as u32).or_insert(took);
+            *least = (*least).min(took);
+            passed.push((row.time.as_nanos(), row.packet.ip_len as u32, took));
+        }
+        passed.into_iter().map(|(time, len, took)| (time, took > least[&len])).collect()
     }
 
     /// The capture as pcapng; `None` for the middle of a path without delay.

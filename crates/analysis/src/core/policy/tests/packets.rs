@@ -114,3 +114,31 @@ pub(super) fn stamped_silence() -> String {
 /// A receiver that answers at once, and once after 40 ms.
 pub(super) const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n
     200 c . 1+0 ack 2001\n";
+
+/// Rounds of full segments, each acknowledged at once after a round trip of so many ms, in a capture that the server made.
+pub(super) fn rounds(of: &[(u32, u32)]) -> String {
+    let (mut script, mut now, mut next) = (NEAR.to_owned(), 60.0, 1);
+    for &(segments, rtt) in of {
+        for _ in 0..segments {
+            script += &format!("{now} s . {next}+1460 ack 1\n");
+            next += 1460;
+        }
+        now += f64::from(rtt);
+        script += &format!("{now} c . 1+0 ack {next} win 65535\n");
+        now += 0.01;
+    }
+    script + &format!("{now} s . {next}+1460 ack 1\n")
+}
+
+/// Full segments each 5 ms, whose acknowledgments come between them.
+pub(super) fn paced() -> String {
+    let mut script = NEAR.to_owned();
+    for n in 0..60 {
+        if n >= 10 {
+            let acked = (n - 10) * 1460 + 1461;
+            script += &format!("{} c . 1+0 ack {acked} win 65535\n", 57 + 5 * n);
+        }
+        script += &format!("{} s . {}+1460 ack 1\n", 60 + 5 * n, n * 1460 + 1);
+    }
+    script
+}
