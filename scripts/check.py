@@ -50,6 +50,7 @@ MEMORY = "memory_stays_in_proportion_to_the_file"
 # A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
+SCRIPT_SKIP = re.compile(r"^SKIP (.*?): (.*)$")
 NODE_SKIP = re.compile(r"^\s*ok \d+ - (.*?) # SKIP(?: (.*))?$")
 
 
@@ -128,6 +129,8 @@ def documents() -> list[Check]:
             cargo("doc", "--no-deps", "--locked", "--document-private-items"),
             environment={"RUSTDOCFLAGS": "-D warnings"},
         ),
+        # The model as WebAssembly, for the front page; a build of its own, which nothing else needs.
+        Check("live demo", DOCS, [*LAST, PYTHON, "scripts/live_demo.py"], behind=True),
         Check(
             "generated pages are current", DOCS, [PYTHON, "scripts/generate_docs.py", "--check"], beside=True
         ),
@@ -280,7 +283,7 @@ def skipped_test(line: str) -> str | None:
     """The reason, if this line of a test runner's output tells of a skipped test."""
     if found := PYTEST_SKIP.match(line):
         return f"{found[1]} x {found[2]}"
-    if found := CARGO_SKIP.match(line) or NODE_SKIP.match(line):
+    if found := CARGO_SKIP.match(line) or NODE_SKIP.match(line) or SCRIPT_SKIP.match(line):
         return f"{found[1]}: {found[2] or 'no reason given'}"
     return None
 
