@@ -1,9 +1,9 @@
 """Compile for systems other than this one: WebAssembly, macOS, Windows, musl.
 
-A target whose standard library the installed Rust has is compiled as usual (`rustup target add` brings it). Elsewhere
-Debian's `rustc-web` and the standard library's source are fetched and unpacked into `.cache/cross`, beside whatever is
-installed (the package itself would take the place of rustup), and the standard library is compiled along. Uses the
-standard library of Python only.
+A target whose standard library the installed Rust has is compiled as usual (`rustup target add` brings it).
+Elsewhere Debian's `rustc-web` and the standard library's source are fetched and unpacked into `.cache/cross`,
+beside whatever is installed (the package itself would take the place of rustup), and the standard library is
+compiled along. Uses the standard library of Python only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """How cargo is called for a target: the environment beside this process's, and options before the others."""
+    """How cargo is called for a target: what its environment has beside this process's, and its options."""
 
     environment: dict[str, str] = field(default_factory=dict)
     options: Sequence[str] = ()

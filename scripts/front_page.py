@@ -1,7 +1,7 @@
-"""A hook of MkDocs for the front page: the live demo, and a study's report that a visitor can use in the page.
+"""A hook of MkDocs for the front page: the live demo, and the report of a study to be used in the page.
 
-Both are made here, once for each state of what they are made of, into `.cache`, and go into the site as files. Where one
-cannot be made the page keeps the picture that stands in it, with a line that says so.
+Both are made here, once for each state of what they are made of, into `.cache`, and go into the site as
+files. Where one cannot be made the page keeps the picture that stands in it, with a line that says so.
 """
 
 from __future__ import annotations
@@ -120,4 +120,5 @@ def explorer() -> None:
 
 
 def _told(name: str, title: str) -> str:
-    return f"<p><small>This build has pictures in place of the {title}: {html.escape(_missing[name])}.</small></p>"
+    why = html.escape(_missing[name])
+    return f"<p><small>This build has a picture in place of the {title}: {why}.</small></p>"
