@@ -115,10 +115,10 @@ def _fetch(packages: Sequence[str]) -> None:
             subprocess.run(["dpkg-deb", "--extract", str(package), str(FOLDER)], check=True)
             package.unlink()
         _stamp(name).touch()
-    for tool in (FOLDER / "usr" / "bin").glob("x86_64-w64-mingw32-*-posix"):
-        plain = tool.with_name(tool.name.removesuffix("-posix"))
+    for posix in (FOLDER / "usr" / "bin").glob("x86_64-w64-mingw32-*-posix"):
+        plain = posix.with_name(posix.name.removesuffix("-posix"))
         plain.unlink(missing_ok=True)
-        plain.symlink_to(tool.name)
+        plain.symlink_to(posix.name)
 
 
 def _stamp(package: str) -> Path:

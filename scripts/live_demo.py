@@ -1,8 +1,8 @@
 """Build the live demo of the documentation's front page: the model as WebAssembly, and the script around it.
 
-`build()` makes `.cache/demo`, which the hook `scripts/front_page.py` puts into the site. Nothing is done while
-a hash of its inputs is the one of the last build. `make docs` and `make test` call it; where the target cannot
-be compiled for there is one line that says why, and with REXMIT_REQUIRE_ALL=1 that is an error.
+`build()` makes `.cache/demo`, which the hook `scripts/front_page.py` puts into the site. Nothing is done
+while a hash of its inputs is the one of the last build. `make docs` and `make test` call it; where the target
+cannot be compiled for there is one line that says why, and with REXMIT_REQUIRE_ALL=1 that is an error.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _command(arguments: Sequence[str] | None) -> int:
 
 
 def _root() -> click.Group:
-    """The command itself; where a shell asks what may follow, its outline, which loads in a tenth of the time."""
+    """The command itself; where a shell asks what may follow, its outline, which loads ten times faster."""
     if COMPLETE not in os.environ:
         return cli
     from rexmit.cli.outline import outlined

@@ -27,7 +27,7 @@ def study_names(context: click.Context, parameter: click.Parameter, word: str) -
 
 
 def study_titles() -> dict[str, str]:
-    """The studies of the package with their titles, as `list_studies` has them, without reading their files whole."""
+    """The studies of the package with their titles, as `list_studies` has them, and quicker."""
     found = {}
     for path in sorted(_STUDIES.glob("*/*.toml"), key=lambda path: path.with_suffix("")):
         text = path.read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def _parameter(one: click.Parameter) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value not in (None, False)}
 
 
-def _type(kind: click.ParamType) -> Any:
+def _type(kind: click.ParamType[Any]) -> Any:
     if isinstance(kind, click.Choice):
         return [str(choice) for choice in kind.choices]
     if isinstance(kind, click.Path):
@@ -106,7 +106,7 @@ def _made(told: dict[str, Any]) -> click.Command:
 
 def _made_parameter(told: dict[str, Any]) -> click.Parameter:
     kind = told.get("type")
-    type_: click.ParamType = click.STRING
+    type_: click.ParamType[Any] = click.STRING
     if isinstance(kind, list):
         type_ = click.Choice(kind)
     elif kind is not None:
