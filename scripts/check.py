@@ -41,6 +41,9 @@ EXECUTED = [
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",
 ]
+# Targets of Rust's compiler.
+WINDOWS = "x86_64-pc-windows-gnu"
+MACOS = "aarch64-apple-darwin"
 # In the time that others leave.
 LAST = ["nice", "-n", "19"]
 # Tests one process for each core, a file at a time.
@@ -185,6 +188,9 @@ def tests(scratch: Path) -> list[Check]:
         # The second version has had all that time to compile; few tests want it.
         Check("kernel 6.12", TESTS, [*LAST, PYTHON, "scripts/kernel.py", "6.12"], behind=True),
         Check("pytest: kernel 6.12", TESTS, [*pytest(scratch / "kernel-6.12"), "-m", "second_kernel"]),
+        # What needs no Linux, for systems that are not here: nothing of it is linked or run.
+        Check("for Windows", TESTS, [*LAST, PYTHON, "scripts/check_targets.py", WINDOWS], behind=True),
+        Check("for macOS", TESTS, [*LAST, PYTHON, "scripts/check_targets.py", MACOS], behind=True),
         # What runs in real time has the machine to itself.
         Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
     ]
