@@ -221,7 +221,7 @@ fn again(sent: &[&TransmissionRow]) -> Table {
         ("confidence", Column::texts(rows.iter().map(|_| Some("known")))),
         ("why", Column::texts(rows.iter().map(|&row| Some(why(sent[row]))))),
         ("first", Column::numbers(rows.iter().map(|&row| since(row, before(row).next())))),
-        ("previous", Column::numbers(rows.iter().map(|&row| since(row, before(row).last())))),
+        ("previous", Column::numbers(rows.iter().map(|&row| since(row, before(row).next_back())))),
     ]
 }
 
