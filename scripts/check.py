@@ -41,6 +41,9 @@ EXECUTED = [
     "docs/guide/tcp-friendly.md",
     "docs/guide/models.md",
 ]
+# Targets of Rust's compiler.
+WINDOWS = "x86_64-pc-windows-gnu"
+MACOS = "aarch64-apple-darwin"
 # In the time that others leave.
 LAST = ["nice", "-n", "19"]
 # Tests one process for each core, a file at a time.
@@ -50,6 +53,7 @@ MEMORY = "memory_stays_in_proportion_to_the_file"
 # A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
+SCRIPT_SKIP = re.compile(r"^SKIP (.*?): (.*)$")
 NODE_SKIP = re.compile(r"^\s*ok \d+ - (.*?) # SKIP(?: (.*))?$")
 
 
@@ -151,6 +155,8 @@ def documents() -> list[Check]:
             cargo("doc", "--no-deps", "--locked", "--document-private-items"),
             environment={"RUSTDOCFLAGS": "-D warnings"},
         ),
+        # The model as WebAssembly, for the front page; a build of its own, which nothing else needs.
+        Check("live demo", DOCS, [*LAST, PYTHON, "scripts/live_demo.py"], behind=True),
         Check(
             "generated pages are current", DOCS, [PYTHON, "scripts/generate_docs.py", "--check"], beside=True
         ),
@@ -205,6 +211,9 @@ def tests(scratch: Path) -> list[Check]:
         # The second version has had all that time to compile; few tests want it.
         Check("kernel 6.12", TESTS, [*LAST, PYTHON, "scripts/kernel.py", "6.12"], behind=True),
         Check("pytest: kernel 6.12", TESTS, [*pytest(scratch / "kernel-6.12"), "-m", "second_kernel"]),
+        # What needs no Linux, for systems that are not here: nothing of it is linked or run.
+        Check("for Windows", TESTS, [*LAST, PYTHON, "scripts/check_targets.py", WINDOWS], behind=True),
+        Check("for macOS", TESTS, [*LAST, PYTHON, "scripts/check_targets.py", MACOS], behind=True),
         # What runs in real time has the machine to itself.
         Check("pytest: real time", TESTS, [*pytest(scratch / "real-time"), "-m", "real_time"]),
     ]
@@ -303,7 +312,7 @@ def skipped_test(line: str) -> str | None:
     """The reason, if this line of a test runner's output tells of a skipped test."""
     if found := PYTEST_SKIP.match(line):
         return f"{found[1]} x {found[2]}"
-    if found := CARGO_SKIP.match(line) or NODE_SKIP.match(line):
+    if found := CARGO_SKIP.match(line) or NODE_SKIP.match(line) or SCRIPT_SKIP.match(line):
         return f"{found[1]}: {found[2] or 'no reason given'}"
     return None
 

@@ -53,10 +53,11 @@ ARROWS: dict[str, set[str]] = {
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
     "live": {"scenario", "path", "traffic", "network", "capture", "files", "adapters"},
     "python": {"sim", "live", "network", "capture", "analysis"},
+    "web": {"sim"},
     "inside": {"live"},
     "guest": {"live", "files", "scenario"},
 }
-MAY_WRITE_UNSAFE = {"live", "program", "adapters", "python", "inside"}
+MAY_WRITE_UNSAFE = {"live", "program", "adapters", "python", "inside", "web"}
 MAY_READ_THE_WORLD = {
     "clib",
     "files",

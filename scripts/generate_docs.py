@@ -22,7 +22,7 @@ from evidence_table import PAGE, page_of_studies
 from limits_page import limits_page
 from results_page import results_page
 from rexmit import _native
-from rexmit.cli import cli
+from rexmit.cli import cli, outline
 from rexmit.cli.roff import manual_page, page_name, walk
 from rexmit.run.schema import record_schema
 from rexmit.study import study_schema
@@ -65,6 +65,7 @@ def pages() -> dict[Path, str]:
         DOCS / "record.schema.json": json.dumps(record_schema(), indent=2) + "\n",
         DOCS / "profiles.md": "\n".join(profiles_page()),
         PAGE: page_of_studies(),
+        outline.FILE: outline.text(cli),
         **{MAN / f"{page_name(path)}.1": manual_page(path, command) for path, command in walk("rexmit", cli)},
     }
 

@@ -41,7 +41,11 @@ const TYPES = {
 
 /** Reads a block. Rejects with an Error that says what is wrong with it. */
 export async function decode<Head>(text: string): Promise<Block<Head>> {
-  const bytes = await unpack(fromBase64(text));
+  return readBlock(await unpack(fromBase64(text)));
+}
+
+/** Reads the bytes of a block that is not compressed. Throws an Error that says what is wrong with it. */
+export function readBlock<Head>(bytes: Uint8Array): Block<Head> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 8 || view.getUint32(0, false) !== 0x52584231) {
     throw new Error("this is no block of rexmit, or one of another version");
@@ -94,14 +98,16 @@ function read(columns: Uint8Array, layout: Layout): Numbers | Texts {
   return given;
 }
 
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+/** The bytes that a text in base64 stands for. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.trim());
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   return bytes;
 }
 
-async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+/** What was compressed by gzip. */
+export async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -14,7 +14,12 @@ pub fn variable(name: &str) -> String {
 }
 
 /// Where the library of the adapter `name` may be, the first first; `given` is the variable that names a folder.
+///
+/// Nowhere but on Linux: what is found here is for this machine's system.
 pub fn roots(given: &str, name: &str) -> Vec<PathBuf> {
+    if variable("CARGO_CFG_TARGET_OS") != "linux" {
+        return Vec::new();
+    }
     let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../..");
     let folder = variable(given);
     if !folder.is_empty() {

@@ -4,6 +4,10 @@ use std::io;
 
 /// Why a program does not serve.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "none is started there, so nothing else goes wrong")
+)]
 pub enum ProgramError {
     /// It cannot be started.
     #[error("it cannot be started: {0}")]

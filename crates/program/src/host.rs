@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use rexmit_units::{Duration, Instant};
 
+use crate::about::About;
 use crate::error::ProgramError;
 use crate::frame::{Answer, Call};
 use crate::lead::Key;
 use crate::pool::{self, Command};
-use crate::process::{About, Program};
+use crate::process::Program;
 use crate::seat::Seat;
 
 /// A host of a run.

@@ -14,20 +14,24 @@
 //!
 //! Not modelled: an answer that speaks of another end than the one that was called; a second path; options of sockets.
 
+mod about;
 mod end;
 mod error;
 mod factory;
 pub mod frame;
 mod host;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/lead.rs")]
 mod lead;
 mod packaged;
 mod pool;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/process.rs")]
 mod process;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/seat.rs")]
 mod seat;
 mod traffic;
 
+pub use about::About;
 pub use factory::{KEYS, ProgramStack, ask_about};
 pub use lead::Lead;
 pub use packaged::{Files, GO_BUBBLE, GO_FAR_SIDE, Packaged, RUST_FAR_SIDE, Source, Tool};
 pub use pool::allow;
-pub use process::About;

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStderr, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::about::About;
 use crate::error::ProgramError;
 use crate::frame::{self, Answer, Call, LONGEST};
 use crate::lead::{Key, Lead};
@@ -25,19 +26,6 @@ const KEPT: usize = 4_096;
 const TO_END: Duration = Duration::from_millis(500);
 /// How long it has to answer that the run is over.
 const TO_PART: Duration = Duration::from_secs(1);
-
-/// What a program says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
-    /// Its name.
-    pub name: Option<String>,
-    /// What tells one build of it from another.
-    pub version: Option<String>,
-    /// It serves one run after the other.
-    pub forgets: bool,
-    /// It knows datagrams of QUIC.
-    pub datagrams: bool,
-}
 
 /// A program that has been started.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod analysis;
+#[cfg_attr(not(target_os = "linux"), path = "live_elsewhere.rs")]
 mod live;
 mod numbers;
 mod pair;

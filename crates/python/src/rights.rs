@@ -1,17 +1,25 @@
 //! With whose rights this thread opens files.
 
 use pyo3::prelude::*;
-use rexmit_live::sys::rights;
 
 /// Lets this thread open files with the rights of a user until [`give_rights_back`]. Raises OSError without the
 /// privilege to.
 #[pyfunction]
 pub fn take_rights(user: u32, group: u32, groups: Vec<u32>) -> PyResult<()> {
-    Ok(rights::take(user, group, &groups)?)
+    #[cfg(target_os = "linux")]
+    return Ok(rexmit_live::sys::rights::take(user, group, &groups)?);
+    #[cfg(not(target_os = "linux"))]
+    Err(std::io::Error::other(format!(
+        "no thread takes the rights of {user}:{group} ({} groups) here",
+        groups.len()
+    ))
+    .into())
 }
 
 /// Gives this thread the rights of before.
 #[pyfunction]
 pub fn give_rights_back() -> PyResult<()> {
-    Ok(rights::give_back()?)
+    #[cfg(target_os = "linux")]
+    rexmit_live::sys::rights::give_back()?;
+    Ok(())
 }

@@ -23,23 +23,38 @@ pub use rexmit_program::{
 pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_tcp::TcpModel,
     &rexmit_sctp::SctpModel,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_usrsctp::UsrsctpStack,
     &rexmit_linux::LinuxStack,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_smoltcp::SmoltcpStack,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_lwip::LwipStack,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_sctp_proto::SctpProtoStack,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_quinn::QuinnStack,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_ngtcp2::Ngtcp2Stack,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_gvisor::STACK,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_pion_sctp::STACK,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_quic_go::STACK,
+    #[cfg(not(target_family = "wasm"))]
     &rexmit_quiche::STACK,
     &rexmit_program::ProgramStack,
 ];
 
 /// What the programs are built from that are stacks of rexmit's own.
+#[cfg(not(target_family = "wasm"))]
 pub static SOURCES: &[&Source] =
     &[&rexmit_gvisor::SOURCE, &rexmit_pion_sctp::SOURCE, &rexmit_quic_go::SOURCE, &rexmit_quiche::SOURCE];
+
+/// What the programs are built from that are stacks of rexmit's own: a page starts none.
+#[cfg(target_family = "wasm")]
+pub static SOURCES: &[&Source] = &[];
 
 /// The same as a registry, of which a host that chooses none gets the models.
 pub fn registry() -> Registry {

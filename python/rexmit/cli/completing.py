@@ -7,6 +7,7 @@ word as far as it is written. Nothing is an error here: where a file cannot be r
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,10 +22,24 @@ from rexmit.units import plural
 
 def study_names(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
     """The studies of the package that begin so; files where there is none."""
-    from rexmit.study import list_studies
-
-    found = [CompletionItem(one.name, help=one.title) for one in list_studies() if one.name.startswith(word)]
+    found = _items(study_titles(), word)
     return found or files(context, parameter, word)
+
+
+def study_titles() -> dict[str, str]:
+    """The studies of the package with their titles, as `list_studies` has them, and quicker."""
+    found = {}
+    for path in sorted(_STUDIES.glob("*/*.toml"), key=lambda path: path.with_suffix("")):
+        text = path.read_text(encoding="utf-8")
+        title = _TITLE.search(text)
+        if _SCENARIO.search(text):
+            found[f"{path.parent.name}/{path.stem}"] = title[1] if title else ""
+    return found
+
+
+_STUDIES = Path(__file__).parent.parent / "_studies"
+_TITLE = re.compile(r'^title = "(.*)"', re.MULTILINE)
+_SCENARIO = re.compile(r"^\[{1,2}scenario\b", re.MULTILINE)
 
 
 def settings(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
@@ -100,9 +115,7 @@ def analysis_tables(context: click.Context, parameter: click.Parameter, word: st
 
 def command_names(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
     """The commands below those that are named before."""
-    from rexmit.cli import cli
-
-    command: click.Command = cli
+    command = context.find_root().command
     for name in context.params.get(parameter.name or "") or ():
         inner = command.get_command(context, name) if isinstance(command, click.Group) else None
         if inner is None:

@@ -18,7 +18,10 @@ from typing import NoReturn
 
 from rexmit.errors import Interrupted
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_HANGUP = getattr(signal, "SIGHUP", None)
+"""Windows has none."""
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, *([] if _HANGUP is None else [_HANGUP]))
 _KICKS = (0.05, 0.2, 0.5)
 """Seconds from a signal to each reminder of it."""
 
@@ -45,7 +48,7 @@ def heeding_signals() -> Iterator[None]:
         return
     former = {number: signal.getsignal(number) for number in _ENDING}
     for number, handler in former.items():
-        if number != signal.SIGHUP or handler is not signal.SIG_IGN:
+        if number != _HANGUP or handler is not signal.SIG_IGN:
             signal.signal(number, _end)
     try:
         yield
@@ -60,6 +63,8 @@ def remind() -> None:
     A signal that arrives just before the system call does not interrupt it, and Python runs the handler only
     when the call returns, perhaps a minute later. So a second signal follows, which does nothing else.
     """
+    if sys.platform == "win32":
+        return  # Nothing interrupts a call there, and no signal can be sent to a thread.
     heard, told = os.pipe()
     os.set_blocking(told, False)
     signal.signal(signal.SIGURG, lambda *_: None)

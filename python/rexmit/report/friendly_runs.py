@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from rexmit.models.tcp_friendly import FORMULAS
 from rexmit.report.friendly import FLOWS, TcpFriendly, look, open_capture
 from rexmit.run import Results
 from rexmit.run.capture import capture_path
+from rexmit.run.provenance import usable_cores
 from rexmit.run.stopping import workers
 
 SNAP_LEN = 128
@@ -42,7 +42,7 @@ def tcp_friendly_runs(
             each(run, found)
         return [{"run": run, **row} for row in _rows(found)]
 
-    with workers(jobs or len(os.sched_getaffinity(0))) as pool:
+    with workers(jobs or usable_cores()) as pool:
         rows = [row for part in pool.map(measure, wanted) for row in part]
     measured = pl.DataFrame(rows, {"run": table.schema["run"], **_schema()})
     chosen = table.filter(pl.col("run").is_in(wanted))

@@ -13,12 +13,18 @@ export interface TraceOptions {
   onState?: (state: string) => void;
   /** How two traces stand; side by side unless given. */
   layout?: "beside" | "overlay";
+  /** Height of the graphs in pixels; by the height of the window unless given. */
+  height?: () => number;
+  /** Without the lists under the graphs. */
+  bare?: boolean;
 }
 
 export interface MountedTrace {
   /** What is in view, as a short text for the fragment of a URL. */
   state(): string;
   restore(state: string): void;
+  /** Shows as many other traces in the place of these; what is hidden and folded stays so. */
+  replace(traces: Trace[]): void;
   destroy(): void;
 }
 

@@ -39,7 +39,7 @@ export class Instrument implements MountedTrace {
 
   constructor(
     host: HTMLElement,
-    private readonly traces: Trace[],
+    private traces: Trace[],
     private readonly options: TraceOptions,
   ) {
     if (!traces.length || traces.length > 2) throw new Error("one trace is shown, or two");
@@ -51,7 +51,8 @@ export class Instrument implements MountedTrace {
       (layer, row) => this.goTo(layer, row),
       (layer, t) => this.centre(layer, t),
     );
-    this.root.append(this.facts, this.bar, this.legend, this.chartHost, this.lists.element, this.tip.element);
+    this.root.append(this.facts, this.bar, this.legend, this.chartHost, this.tip.element);
+    if (!options.bare) this.chartHost.after(this.lists.element);
     host.append(this.root);
     this.keys = traces.map((trace) => trace.head.views[0]?.key ?? "");
     this.restore(options.state ?? "");
@@ -80,6 +81,17 @@ export class Instrument implements MountedTrace {
     for (const name of seen.folded) if (PANELS.some((panel) => panel.name === name)) this.folded.add(name);
     this.range = seen.range;
     this.queue = { link: seen.link, measure: seen.measure };
+    this.rebuild();
+  }
+
+  replace(traces: Trace[]): void {
+    if (traces.length !== this.traces.length) throw new Error("as many traces are shown as before");
+    this.traces = traces;
+    this.keys = traces.map((trace, at) => {
+      const views = trace.head.views;
+      return (views.find((view) => view.key === this.keys[at]) ?? views[0])?.key ?? "";
+    });
+    this.range = null;
     this.rebuild();
   }
 
@@ -141,6 +153,7 @@ export class Instrument implements MountedTrace {
   }
 
   private height(): number {
+    if (this.options.height) return this.options.height();
     return Math.max(420, Math.min(window.innerHeight - 210, 1100));
   }
 

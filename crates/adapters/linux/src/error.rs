@@ -6,6 +6,10 @@ use thiserror::Error;
 
 /// A guest that cannot be asked any more, or a wish that it refused.
 #[derive(Debug, Error)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "none is booted there, so nothing else goes wrong")
+)]
 pub(crate) enum GuestError {
     /// It could not be started.
     #[error("the guest with Linux {kernel} cannot be started: {error}")]

@@ -11,6 +11,7 @@
 mod end;
 mod error;
 mod factory;
+#[cfg_attr(not(target_os = "linux"), path = "guest_elsewhere.rs")]
 mod guest;
 mod pool;
 pub mod protocol;

@@ -1,0 +1,125 @@
+"""Compile for systems other than this one: WebAssembly, macOS, Windows, musl.
+
+A target whose standard library the installed Rust has is compiled as usual (`rustup target add` brings it).
+Elsewhere Debian's `rustc-web` and the standard library's source are fetched and unpacked into `.cache/cross`,
+beside whatever is installed (the package itself would take the place of rustup), and the standard library is
+compiled along. Uses the standard library of Python only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".cache" / "cross"
+TARGET_DIR = ROOT / "target" / "cross"
+
+COMPILER = ["rustc-web", "rust-web-src"]
+"""The compiler and the source of the standard library."""
+
+TOOLS = {
+    "wasm32-unknown-unknown": ["lld"],
+    "x86_64-pc-windows-gnu": ["gcc-mingw-w64-x86-64-posix", "mingw-w64-x86-64-dev"],
+}
+"""What else Debian has for a target: its linker, its C compiler."""
+
+WASM = "wasm32-unknown-unknown"
+
+
+class MissingError(Exception):
+    """A target cannot be compiled for here; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """How cargo is called for a target: what its environment has beside this process's, and its options."""
+
+    environment: dict[str, str] = field(default_factory=dict)
+    options: Sequence[str] = ()
+
+
+def toolchain(target: str) -> Toolchain:
+    """What compiles for `target`; fetched where that is possible. Raises MissingError."""
+    if _has_library("rustc", target):
+        return Toolchain()
+    wanted = [*COMPILER, *TOOLS.get(target, [])]
+    _fetch(wanted)
+    bin_folder = FOLDER / "usr" / "bin"
+    libraries = FOLDER / "usr" / "lib" / "x86_64-linux-gnu"
+    environment = {
+        "RUSTC": str(bin_folder / "rustc"),
+        # Debian's compiler is a release, and to compile the standard library is an option of nightly ones.
+        "RUSTC_BOOTSTRAP": "1",
+        "LD_LIBRARY_PATH": os.pathsep.join([str(libraries), os.environ.get("LD_LIBRARY_PATH", "")]),
+        "PATH": os.pathsep.join([str(bin_folder), os.environ.get("PATH", os.defpath)]),
+    }
+    if target == WASM:
+        environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = "wasm-ld"
+    parts = "std,panic_abort" if target == WASM else "std"
+    return Toolchain(environment, ["-Z", f"build-std={parts}"])
+
+
+def cargo(target: str, command: str, options: Sequence[str], extra: dict[str, str] | None = None) -> None:
+    """Run cargo for a target in the project's folder. Raises MissingError, CalledProcessError."""
+    found = toolchain(target)
+    environment = {**os.environ, **found.environment, **(extra or {})}
+    environment.setdefault("CARGO_TARGET_DIR", str(TARGET_DIR))
+    line = ["cargo", command, "--quiet", "--locked", "--target", target, *found.options, *options]
+    subprocess.run(line, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=True)
+
+
+def target_dir() -> Path:
+    """The folder that cargo compiles into."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", TARGET_DIR))
+
+
+def _has_library(rustc: str, target: str) -> bool:
+    """Whether a compiler brings the standard library of a target."""
+    command = [rustc, "--print", "target-libdir", "--target", target]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return False
+    folder = Path(done.stdout.strip())
+    return done.returncode == 0 and any(folder.glob("libstd-*"))
+
+
+def _fetch(packages: Sequence[str]) -> None:
+    """Unpack what is missing of Debian's packages, and of what they need and this machine has not."""
+    missing = [name for name in packages if not _stamp(name).exists()]
+    if not missing:
+        return
+    hint = "`rustup target add` brings a target to an installed Rust"
+    for tool in ("apt-get", "dpkg-deb"):
+        if shutil.which(tool) is None:
+            raise MissingError(f"no {tool} on the path to fetch Debian's {', '.join(missing)} with; {hint}")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print(f"cross: fetching {', '.join(missing)} ...", file=sys.stderr, flush=True)
+    for name in missing:
+        # With what it depends on, as apt would install it; files already unpacked come again as they are.
+        plan = ["apt-get", "-qq", "--print-uris", "install", "--no-install-recommends", name]
+        planned = subprocess.run(plan, capture_output=True, text=True)
+        files = [line.split()[1] for line in planned.stdout.splitlines() if line.startswith("'")]
+        wanted = [file.partition("_")[0] for file in files] or [name]
+        download = ["apt-get", "-qq", "download", *wanted]
+        done = subprocess.run(download, cwd=FOLDER, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0 or not any(FOLDER.glob("*.deb")):
+            raise MissingError(f"Debian's {name} cannot be fetched (apt-get update first?); {hint}")
+        for package in sorted(FOLDER.glob("*.deb")):
+            subprocess.run(["dpkg-deb", "--extract", str(package), str(FOLDER)], check=True)
+            package.unlink()
+        _stamp(name).touch()
+    for posix in (FOLDER / "usr" / "bin").glob("x86_64-w64-mingw32-*-posix"):
+        plain = posix.with_name(posix.name.removesuffix("-posix"))
+        plain.unlink(missing_ok=True)
+        plain.symlink_to(posix.name)
+
+
+def _stamp(package: str) -> Path:
+    return FOLDER / f"{package}.unpacked"
