@@ -20,6 +20,7 @@ mod factory;
 pub mod frame;
 mod host;
 mod lead;
+mod memory;
 mod packaged;
 mod pool;
 mod process;

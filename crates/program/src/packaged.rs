@@ -51,6 +51,7 @@ pub enum Tool {
 pub const GO_FAR_SIDE: Files = &[
     ("go/rexmitstack/go.mod", include_str!("../../../go/rexmitstack/go.mod")),
     ("go/rexmitstack/line.go", include_str!("../../../go/rexmitstack/line.go")),
+    ("go/rexmitstack/memory.go", include_str!("../../../go/rexmitstack/memory.go")),
     ("go/rexmitstack/packet.go", include_str!("../../../go/rexmitstack/packet.go")),
     ("go/rexmitstack/release.go", include_str!("../../../go/rexmitstack/release.go")),
     ("go/rexmitstack/stack.go", include_str!("../../../go/rexmitstack/stack.go")),
@@ -62,6 +63,7 @@ pub const RUST_FAR_SIDE: Files = &[
     ("rust/rexmitstack/src/calls.rs", include_str!("../../../rust/rexmitstack/src/calls.rs")),
     ("rust/rexmitstack/src/lib.rs", include_str!("../../../rust/rexmitstack/src/lib.rs")),
     ("rust/rexmitstack/src/line.rs", include_str!("../../../rust/rexmitstack/src/line.rs")),
+    ("rust/rexmitstack/src/memory.rs", include_str!("../../../rust/rexmitstack/src/memory.rs")),
     ("rust/rexmitstack/src/packet.rs", include_str!("../../../rust/rexmitstack/src/packet.rs")),
     ("rust/rexmitstack/src/random.rs", include_str!("../../../rust/rexmitstack/src/random.rs")),
 ];
