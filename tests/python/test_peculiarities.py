@@ -69,12 +69,13 @@ def test_netstack_puts_its_probe_off_with_each_write(rtt_ms: int) -> None:
     """A thin stream that loses a message, and the next but one, waits until its application has ended.
 
     The 30th message is lost; the SACK of the 31st begins the recovery, and the 32nd is written before the
-    acknowledgment of the retransmission ends it. That leaves two packets on the account: SetPipe counted the
-    retransmission twice (below HighRxt, and not lost), the acknowledgment takes one away, and outside recovery
-    SetPipe does not count again (snd.go of pkg/tcpip/transport/tcp). Two are the window of a recovery's end, so
-    that no write sends anything while the 32nd is out. If that is lost as well, the probe would show it; but
-    netstack sets its timer anew, two round trips from then, after each write, also one that sends nothing, and
-    stops that of the retransmission (`postXmit`), where RFC 8985 section 7.2 does so when data are sent.
+    acknowledgment of the retransmission ends it. That leaves two packets on the account: SetPipe counted
+    the retransmission twice (below HighRxt, and not lost), the acknowledgment takes one away, and outside
+    recovery SetPipe does not count again (snd.go of pkg/tcpip/transport/tcp). Two are the window at the end
+    of a recovery, so that no write sends anything while the 32nd is out. If that is lost as well, the probe
+    would show it; but netstack sets its timer anew, two round trips from then, after each write, also one
+    that sends nothing, and stops that of the retransmission (`postXmit`), where RFC 8985 section 7.2 does so
+    when data are sent.
     """
     assert longest_ms([30, 32], rtt_ms, "200 ms") > 5_000
     assert longest_ms([30, 33], rtt_ms, "200 ms") < 1_000, "the 33rd leaves a window with room"

@@ -91,7 +91,7 @@ def test_the_example_in_go_passes_every_check(in_go: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["in_go", "in_rust"])
-def test_the_line_through_memory_carries_what_the_socket_does(language: str, request: pytest.FixtureRequest) -> None:
+def test_memory_carries_what_the_socket_does(language: str, request: pytest.FixtureRequest) -> None:
     """One that is started without REXMIT_MEMORY finds the socket alone."""
 
     def rows(command: str) -> list[Any]:
