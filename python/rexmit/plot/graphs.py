@@ -92,9 +92,7 @@ def flows_of(
             "give --html for a page of those, or `rexmit analyze --graphs DIR`"
         )
     if missing and summary.quic and not summary.tcp:
-        raise UsageError(
-            f"{str(capture)!r} has QUIC alone, which is not drawn; Wireshark opens it"
-        )
+        raise UsageError(f"{str(capture)!r} has QUIC alone, which is not drawn; Wireshark opens it")
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
     return flows
