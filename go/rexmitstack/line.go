@@ -27,16 +27,30 @@ type frames struct {
 	from, to int
 	// raw says that a raw read ends by itself after a while.
 	raw bool
+	// memory is the line through memory that is offered, and whether it is in use.
+	memory *memory
+	mapped bool
 }
 
 func newFrames() *frames {
 	patience := syscall.Timeval{Usec: soon}
 	err := syscall.SetsockoptTimeval(descriptor, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &patience)
-	return &frames{read: make([]byte, piece), raw: err == nil}
+	return &frames{read: make([]byte, piece), raw: err == nil, memory: newMemory()}
 }
+
+// offered says that there is a line through memory that is not in use yet.
+func (f *frames) offered() bool { return f.memory != nil && !f.mapped }
+
+// takeUp uses the line through memory from now on, if there is one.
+func (f *frames) takeUp() { f.mapped = f.memory != nil }
 
 // next is the next call without its length. io.EOF says that rexmit is gone.
 func (f *frames) next() ([]byte, error) {
+	if f.mapped {
+		if call := f.memory.next(); call != nil {
+			return call, nil
+		}
+	}
 	if err := f.need(4); err != nil {
 		return nil, err
 	}
@@ -105,6 +119,9 @@ func wait() {
 
 // send sends an answer with its length.
 func (f *frames) send(answer []byte) error {
+	if f.mapped && f.memory.answer(answer) {
+		return nil
+	}
 	for len(answer) > 0 {
 		sent, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, descriptor, uintptr(unsafe.Pointer(&answer[0])), uintptr(len(answer)))
 		switch errno {

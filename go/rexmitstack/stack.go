@@ -233,10 +233,16 @@ func Serve(stack Stack) error {
 		if err != nil {
 			return err
 		}
+		if call[0] == 1 && line.offered() {
+			items = append(items, 129, 0, 0, 0, 0)
+		}
 		out = binary.LittleEndian.AppendUint32(out[:0], uint32(len(items)+1))
 		out = append(append(out, call[0]|128), items...)
 		if err := line.send(out); err != nil {
 			return nil
+		}
+		if call[0] == 1 {
+			line.takeUp()
 		}
 	}
 }

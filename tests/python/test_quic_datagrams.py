@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 import rexmit
+from rexmit import Study
 from rexmit.errors import StudyError
 
+from .conftest import Command
 from .quic import is_here, pairs, shown, stacks, study
 
 __all__ = ["is_here"]
@@ -125,6 +128,44 @@ def test_what_no_packet_has_room_for_fails_the_run_with_the_size_that_fits(code:
         error = sent(code, transfer={"writes": writes}).run(progress=False).table()["error"][0]
         assert "bytes is no datagram of this connection, which takes 8 to 1" in error
         assert "\n" not in error
+        # Whose write it was, and when.
+        assert re.match(rf"stack {code} of server, (call WRITE|datagram) at [0-9.]+ m?s: ", error), error
+
+
+@stacks
+def test_a_datagram_that_is_refused_was_not_written(code: str) -> None:
+    results = sent(code, transfer={"writes": "3 x 100 bytes, 1 x 1500 bytes"}).run(progress=False)
+    assert "a write of 1500 bytes is no datagram" in results.table()["error"][0]
+    assert results.messages()["written"].to_list() == [3]
+
+
+@pytest.mark.parametrize(("server", "client"), [("quinn", "ngtcp2")])
+def test_stacks_of_several_makers_send_datagrams_through_a_network(
+    server: str, client: str, rexmit: Command, tmp_path: Path
+) -> None:
+    """The same from shards; what overruns the queue is lost, and the report says what it does not draw."""
+    of = {"stack": "rfc9000"}
+    hosts = {
+        "a": of | {"code": server, "at": "left"},
+        "b": of | {"code": client, "at": "left"},
+        "c": of | {"code": client, "at": "right"},
+    }
+    link = {"between": ["left", "right"], "rate": "1 Mbit/s", "delay": "20 ms", "queue": "5 packets"}
+    thin = {"writes": "40 x 500 bytes", "pause": "5 ms", "datagrams": True, "to": "c"}
+    transfers = [thin | {"from": "a"}, thin | {"from": "b"}, {"from": "c", "to": "a", "bulk": "20 kB"}]
+    scenario = {"hosts": hosts, "links": {"bottleneck": link}, "transfers": transfers, "messages": True}
+    made = Study.from_dict({"title": "network", "scenario": scenario, "design": {"replications": 2}})
+    whole = made.run(tmp_path / "whole", progress=False, capture="all")
+    assert whole.table()["error"].to_list() == [None, None]
+    told = whole.messages().filter(pl.col("host") != "c")
+    assert told["written"].to_list() == [40] * 4
+    assert all(20 < delivered < 40 for delivered in told["delivered"])
+    parts = [made.run(shard=(n, 2), progress=False).messages() for n in (1, 2)]
+    assert pl.concat(parts).sort("run", "connection").equals(whole.messages().sort("run", "connection"))
+    done = rexmit("report", "whole")
+    assert (done.returncode, done.stderr.count("connections of QUIC alone, which are not drawn")) == (0, 1)
+    done = rexmit("plot", "whole/captures/run-00000000-a.pcapng", "--out", "a.svg")
+    assert "has QUIC alone, which is not drawn" in done.stderr
 
 
 def test_short_messages_are_told_as_they_are_drawn() -> None:

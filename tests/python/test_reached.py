@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import rexmit
-from rexmit import Results, Study
+from rexmit import Results, Study, open_results
 from rexmit.analyse import NOT_COVERED, OUTSIDE, UNREACHED, WITHIN, Check, Comparison, Published
 from rexmit.analyse.reached import compare_reached, is_unreached, reached_part, unreached_of
 from rexmit.analyse.study_code import comparison_of, study_module
@@ -254,3 +254,34 @@ def test_a_study_over_positions_says_so_on_the_page(
     assert rexmit("plot", "out").returncode == 0
     [figure] = (tmp_path / "out/figures").glob("*.svg")
     assert f'id="{OPEN_MARKS}-' in figure.read_text()
+
+
+def test_runs_that_never_began_are_told_once_with_their_count_and_not_as_unreached(
+    rexmit: Command, tmp_path: Path
+) -> None:
+    """Each of these patterns meets nothing, since the program of the host does not start."""
+    (tmp_path / "mine.toml").write_text(
+        """
+title = "mine"
+[scenario]
+hosts.server.stack = { program = "./not-there" }
+hosts.client.stack = "rfc"
+path.rate = "1 Mbit/s"
+path.delay = "5 ms"
+[[scenario.transfers]]
+from = "server"
+to = "client"
+writes = "2 x 100 bytes"
+[vary]
+"path.down.drop" = [1, 2, 3]
+[design]
+replications = 2
+"""
+    )
+    done = rexmit("run", "mine.toml", "--out", "out")
+    assert done.returncode == 1
+    assert "6 runs failed; the first is run 0: " in done.stderr
+    assert done.stderr.rstrip().endswith("; the others for the same reason")
+    # Once as it happens, once with the count.
+    assert done.stderr.count("it cannot be started") == 2
+    assert unreached_of(open_results(tmp_path / "out")) is None

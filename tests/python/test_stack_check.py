@@ -90,6 +90,25 @@ def test_the_example_in_go_passes_every_check(in_go: Path) -> None:
     assert checks["is the same again"]["text"] == "to the byte"
 
 
+@pytest.mark.parametrize("language", ["in_go", "in_rust"])
+def test_memory_carries_what_the_socket_does(language: str, request: pytest.FixtureRequest) -> None:
+    """One that is started without REXMIT_MEMORY finds the socket alone."""
+
+    def rows(command: str) -> list[Any]:
+        scenario = {
+            "hosts": {"server": {"stack": {"program": command}}, "client": {"stack": "rfc"}},
+            "path": {"rate": "10 Mbit/s", "delay": "10 ms", "loss": "5 %"},
+            "transfers": [{"from": "server", "to": "client", "writes": "50 x 1000 bytes"}],
+        }
+        study = rexmit.Study.from_dict({"title": "c", "scenario": scenario, "design": {"replications": 3}})
+        table = study.run(progress=False).table().sort("run")
+        assert table["error"].to_list() == [None] * 3
+        return table.select("time_ns", "retransmits", "timeouts", "deliveries").rows()
+
+    program = request.getfixturevalue(language)
+    assert rows(str(program)) == rows(f"env -u REXMIT_MEMORY {program}")
+
+
 def test_the_examples_pass_every_check(in_c: Path) -> None:
     for command in (f"{sys.executable} {EXAMPLES}/stop_and_wait.py", str(in_c)):
         code, checks = checked(command)

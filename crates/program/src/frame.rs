@@ -17,6 +17,8 @@ pub const LONGEST: u32 = 1 << 24;
 const OPTIONAL: u8 = 0x80;
 /// Of HELLO: the program knows datagrams. A rexmit that does not passes it over.
 const DATAGRAMS: u8 = 128;
+/// Of HELLO: from now on calls and answers go through memory. Only a rexmit that offers it is told.
+const MEMORY: u8 = 129;
 /// The place of data that follow those read before.
 const FOLLOWS: u64 = u64::MAX;
 
@@ -172,6 +174,8 @@ pub struct Answer {
     pub forgets: bool,
     /// Of HELLO: it knows datagrams of QUIC.
     pub datagrams: bool,
+    /// Of HELLO: what follows it goes through the memory that it was offered.
+    pub memory: bool,
 }
 
 /// Data that the application reads.
@@ -355,11 +359,12 @@ impl Answer {
             19 => self.protocols = Some(value.text().ok_or_else(wrong)?.into()),
             20 => self.forgets = true,
             DATAGRAMS => self.datagrams = true,
+            MEMORY => self.memory = true,
             _ if kind >= OPTIONAL => return Ok(()),
             _ => return Err(format!("with an item of the unknown type {kind}")),
         }
         // A value that is longer than it should be is another one.
-        if value.0.is_empty() || matches!(kind, 20 | DATAGRAMS) { Ok(()) } else { Err(wrong()) }
+        if value.0.is_empty() || matches!(kind, 20 | DATAGRAMS | MEMORY) { Ok(()) } else { Err(wrong()) }
     }
 }
 

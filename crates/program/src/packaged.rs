@@ -53,6 +53,7 @@ pub enum Tool {
 pub const GO_FAR_SIDE: Files = &[
     ("go/rexmitstack/go.mod", include_str!("../bundled/go/rexmitstack/go.mod.txt")),
     ("go/rexmitstack/line.go", include_str!("../bundled/go/rexmitstack/line.go.txt")),
+    ("go/rexmitstack/memory.go", include_str!("../bundled/go/rexmitstack/memory.go.txt")),
     ("go/rexmitstack/packet.go", include_str!("../bundled/go/rexmitstack/packet.go.txt")),
     ("go/rexmitstack/release.go", include_str!("../bundled/go/rexmitstack/release.go.txt")),
     ("go/rexmitstack/stack.go", include_str!("../bundled/go/rexmitstack/stack.go.txt")),
@@ -64,6 +65,7 @@ pub const RUST_FAR_SIDE: Files = &[
     ("rust/rexmitstack/src/calls.rs", include_str!("../bundled/rust/rexmitstack/src/calls.rs.txt")),
     ("rust/rexmitstack/src/lib.rs", include_str!("../bundled/rust/rexmitstack/src/lib.rs.txt")),
     ("rust/rexmitstack/src/line.rs", include_str!("../bundled/rust/rexmitstack/src/line.rs.txt")),
+    ("rust/rexmitstack/src/memory.rs", include_str!("../bundled/rust/rexmitstack/src/memory.rs.txt")),
     ("rust/rexmitstack/src/packet.rs", include_str!("../bundled/rust/rexmitstack/src/packet.rs.txt")),
     ("rust/rexmitstack/src/random.rs", include_str!("../bundled/rust/rexmitstack/src/random.rs.txt")),
 ];

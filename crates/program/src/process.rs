@@ -13,6 +13,7 @@ use crate::about::About;
 use crate::error::ProgramError;
 use crate::frame::{self, Answer, Call, LONGEST};
 use crate::lead::{Key, Lead};
+use crate::memory::{self, Memory, Offer};
 use crate::pool::Command;
 use crate::seat::Seat;
 
@@ -36,6 +37,9 @@ pub struct Program {
     /// The processor that it keeps to.
     processor: Option<usize>,
     line: UnixStream,
+    /// The line through memory that it is offered, and that it has taken up.
+    offer: Option<Offer>,
+    memory: Option<Memory>,
     /// What it has printed as errors; whoever listens to it has a share while it can print more.
     printed: Arc<Mutex<Vec<u8>>>,
     /// What its clock is led by.
@@ -64,6 +68,9 @@ impl Program {
             process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             let lead = key.as_ref().map(Lead::new).transpose()?;
             process.envs(lead.iter().flat_map(Lead::environment));
+            // Without memory the socket does.
+            let offer = Offer::new().ok();
+            process.env_remove(memory::VARIABLE).envs(offer.as_ref().map(Offer::environment));
             let (leash, watched) = UnixStream::pair()?;
             become_program(&mut process, theirs.into(), watched.into());
             let mut process = process.spawn()?;
@@ -71,15 +78,17 @@ impl Program {
             let (errors, kept) = (process.stderr.take(), Arc::clone(&printed));
             let listens = move || errors.into_iter().for_each(|errors| listen(errors, &kept));
             std::thread::Builder::new().name("errors of a program".into()).spawn(listens)?;
-            Ok((line, process, printed, lead, leash))
+            Ok((line, process, printed, lead, leash, offer))
         };
-        let (line, process, printed, lead, leash) = started().map_err(ProgramError::Start)?;
+        let (line, process, printed, lead, leash, offer) = started().map_err(ProgramError::Start)?;
         Ok(Self {
             command,
             started_by: std::process::id(),
             process,
             processor: None,
             line,
+            offer,
+            memory: None,
             printed,
             lead,
             leash,
@@ -117,6 +126,13 @@ impl Program {
     /// A program that does not answer, speaks another version, not this protocol, or is not led as it should be.
     pub fn hello(&mut self, seed: &[u8; 32], settings: &str, protocol: &str) -> Result<About, ProgramError> {
         let answer = self.ask(&Call::Hello { seed, settings }, 0, 0)?;
+        if answer.memory && self.memory.is_none() {
+            let offer = self.offer.take().ok_or(io::ErrorKind::NotFound);
+            let begun = offer
+                .map_err(io::Error::from)
+                .and_then(|offer| Memory::begin(&offer, &self.line, self.command.patience));
+            self.memory = Some(begun.map_err(ProgramError::Start)?);
+        }
         if self.lead.as_ref().is_some_and(|lead| !lead.leads(self.process.id())) {
             return Err(ProgramError::Unled);
         }
@@ -161,14 +177,12 @@ impl Program {
         }
         self.out.clear();
         call.append_to(now, end, &mut self.out);
-        if let Err(error) = self.line.write_all(&self.out) {
-            return Err(self.failed(&error));
-        }
-        let len = match self.whole() {
+        let most = matches!(call, Call::Bye).then_some(TO_PART);
+        let len = match self.send().and_then(|()| self.receive(most)) {
             Ok(len) => len,
             Err(error) => return Err(self.failed(&error)),
         };
-        let Some(frame) = self.read.get(4..4 + len) else {
+        let Some(frame) = self.read.get(4..4 + len).filter(|_| 4 + len <= self.have) else {
             let text = format!("it answered with a frame of {len} bytes; allowed: 1 to {LONGEST}");
             return Err(ProgramError::Garbled(text));
         };
@@ -181,6 +195,22 @@ impl Program {
         }
         self.have = 0;
         Ok(answer)
+    }
+
+    /// Makes the call whose frame is made.
+    fn send(&mut self) -> io::Result<()> {
+        if self.memory.as_ref().is_some_and(|memory| memory.call(&self.out)) {
+            return Ok(());
+        }
+        self.line.write_all(&self.out)
+    }
+
+    /// Waits for the answer, through memory no longer than `most`; how long its frame says it is.
+    fn receive(&mut self, most: Option<Duration>) -> io::Result<usize> {
+        let Some(memory) = &self.memory else { return self.whole() };
+        let Some(have) = memory.answer(&mut self.read, most)? else { return self.whole() };
+        self.have = have;
+        Ok(self.read.first_chunk().map_or(0, |len| u32::from_le_bytes(*len)) as usize)
     }
 
     /// Reads the next frame whole; how long it says it is.

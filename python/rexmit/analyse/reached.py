@@ -50,15 +50,18 @@ class Unreached:
 
 
 def unreached_of(results: Results) -> Unreached | None:
-    """What is to be said of such runs; None where there are none. Memory holds a piece of the table."""
+    """What is to be said of such runs; None where there are none. Memory holds a piece of the table.
+
+    Of a run that broke off, or never began, its error is to be said, and nothing here.
+    """
     if not any(name in results.column_names for name in COLUMNS):
         return None
     every: dict[str, Counter[str]] = {name: Counter() for name in results.factors}
     never: dict[str, Counter[str]] = {name: Counter() for name in results.factors}
     runs, of, first = 0, 0, None
-    for piece in results.batches(("run", *COLUMNS, *results.factors)):
+    for piece in results.batches(("run", "error", *COLUMNS, *results.factors)):
         frame = pl.DataFrame(pl.from_arrow(piece))
-        found = frame.filter(is_unreached(frame))
+        found = frame.filter(is_unreached(frame), pl.col("error").is_null())
         for name in results.factors:
             every[name].update(map(str, frame[name].to_list()))
             never[name].update(map(str, found[name].to_list()))

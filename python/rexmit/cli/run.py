@@ -219,5 +219,6 @@ def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:
         text = f"{failed.late} of {plural(len(results), 'run')} flagged in the column late"
         warn(f"{text}: the emulator's error was above 1 % of their round trip; see rexmit doctor --emulator")
     if failed.count:
-        warn(f"{plural(failed.count, 'run')} failed; the first is run {failed.first}: {failed.why}")
+        alike = "; the others for the same reason" if failed.alike else ""
+        warn(f"{plural(failed.count, 'run')} failed; the first is run {failed.first}: {failed.why}{alike}")
     return failed.count

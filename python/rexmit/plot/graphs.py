@@ -91,6 +91,8 @@ def flows_of(
             f"`rexmit plot` draws TCP connections, and {str(capture)!r} has SCTP only; "
             "give --html for a page of those, or `rexmit analyze --graphs DIR`"
         )
+    if missing and summary.quic and not summary.tcp:
+        raise UsageError(f"{str(capture)!r} has QUIC alone, which is not drawn; Wireshark opens it")
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
     return flows

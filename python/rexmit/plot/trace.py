@@ -139,6 +139,8 @@ def _read(
         raise UsageError(
             f"{str(capture)!r} has no TCP connection; its SCTP associations are drawn without --connection"
         )
+    if summary.quic and not (summary.tcp or summary.sctp):
+        raise UsageError(f"{str(capture)!r} has QUIC alone, which is not drawn; Wireshark opens it")
     if missing:
         raise UsageError(f"no connection {min(missing)} in {str(capture)!r}; `rexmit analyze` lists them")
     if not flows and not associations:

@@ -274,6 +274,9 @@ class _Packer:
                     return pack_trace(path, about)
             finally:
                 remove_file(path)
+        hosts = self._results.study["scenario"]["hosts"].values()
+        if all(host["stack"]["protocol"] == "quic" for host in hosts):
+            raise UsageError(f"run {number} has connections of QUIC alone, which are not drawn")
         raise UsageError(f"run {number} has no connection: no host saw a packet of one")
 
     def _stored(self, number: int) -> dict[str, pl.DataFrame]:

@@ -187,13 +187,14 @@ class _Lines:
         self._stage = ""
         self._began = self._last = 0.0
         self._first = 0
-        self._failures = 0
+        self._told: set[str] = set()
 
     def failures(self, found: Sequence[Failure]) -> None:
-        """Tells of the first few runs that failed; how many did is told at the end."""
-        for failure in found[: FAILURES - self._failures]:
-            print(f"rexmit: {failure}", file=sys.stderr, flush=True)
-            self._failures += 1
+        """Tells of the first few ways in which runs failed, once each; how many did is told at the end."""
+        for failure in found:
+            if len(self._told) < FAILURES and failure.kind not in self._told:
+                print(f"rexmit: {failure}", file=sys.stderr, flush=True)
+                self._told.add(failure.kind)
 
     def report(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()

@@ -34,6 +34,7 @@ from rexmit.run.provenance import read_provenance
 from rexmit.run.record import STUDY_JSON, check_columns, design_of, read_record
 from rexmit.run.shard import Shard, shard_of, told
 from rexmit.run.store import PROVENANCE, RUNS
+from rexmit.run.watch import NOT_COMPLETE, kind_of
 from rexmit.study import Design, StudySpec
 from rexmit.units import plural
 
@@ -388,21 +389,25 @@ class Failures:
     why: str = ""
     late: int | None = None
     """Runs flagged in the column `late`; None where there is no such column."""
+    alike: bool = False
+    """Whether several failed, all for the same reason but for its numbers."""
 
 
 def failures_of(results: Results) -> Failures:
     """Counts failures piece by piece, in whatever memory a piece takes."""
-    count, first, why = 0, None, ""
+    count, first, why, kinds = 0, None, "", set[str]()
     late = 0 if "late" in results.column_names else None
     for table in results.batches(("run", "completed", "late", "error")):
         failed = table.filter(did_fail(table))
         if first is None and failed.num_rows:
             first = failed.column("run")[0].as_py()
-            why = failed.column("error")[0].as_py() or "it did not complete"
+            why = failed.column("error")[0].as_py() or NOT_COMPLETE
+        if len(kinds) < 2:
+            kinds |= {kind_of(text or NOT_COMPLETE) for text in failed.column("error").unique().to_pylist()}
         count += failed.num_rows
         if late is not None:
             late += pc.sum(table.column("late")).as_py() or 0
-    return Failures(count, first, why, late)
+    return Failures(count, first, why, late, alike=count > 1 and len(kinds) == 1)
 
 
 def did_fail(table: pa.Table) -> pa.ChunkedArray:

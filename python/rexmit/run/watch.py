@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ MOST_LEVELS = 8
 FAILURES = 5
 """The last ones are kept to be shown."""
 
+NOT_COMPLETE = "it did not complete"
+"""What is said of a run that failed without an error."""
+
 SUMS = ("bytes", "timeouts", "retransmits", "drops_down", "drops_up")
 """Responses whose sums are kept, where the runs have them."""
 
@@ -33,6 +37,16 @@ class Failure:
     def __str__(self) -> str:
         levels = f" ({self.levels})" if self.levels else ""
         return f"run {self.run}{levels} failed: {self.why}"
+
+    @property
+    def kind(self) -> str:
+        """Why without its numbers, such as times: the same of runs that failed alike."""
+        return kind_of(self.why)
+
+
+def kind_of(why: str) -> str:
+    """What an error says without its numbers."""
+    return re.sub(r"\d[\d.,]*", "#", why)
 
 
 @dataclass(frozen=True)
@@ -137,7 +151,7 @@ class Watch:
 
     def _failure(self, table: pa.Table, row: int) -> Failure:
         run = table.column("run")[row].as_py()
-        why = table.column("error")[row].as_py() or "it did not complete"
+        why = table.column("error")[row].as_py() or NOT_COMPLETE
         point = self._design.point(run)
         pairs = zip(self._design.factors, point.levels, strict=True)
         levels = ", ".join(f"{factor.name} = {factor.labels[level]}" for factor, level in pairs)

@@ -9,6 +9,7 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::memory::Memory;
 use crate::{About, Data, End, How, Line, Opening, Random, Run, Stack, VERSION};
 
 const HELLO: u8 = 1;
@@ -27,8 +28,9 @@ pub fn serve<S: Stack>(about: &About<'_>) -> Result<()> {
     // SAFETY: nobody else here owns the descriptor, which rexmit opens for this.
     #[allow(unsafe_code)]
     let line = File::from(unsafe { OwnedFd::from_raw_fd(LINE) });
-    let mut wire =
-        Wire { input: BufReader::with_capacity(1 << 16, line.try_clone()?), output: line, call: Vec::new() };
+    let input = BufReader::with_capacity(1 << 16, line.try_clone()?);
+    let memory = Memory::offered();
+    let mut wire = Wire { input, output: line, call: Vec::new(), memory, mapped: false };
     while let Some((kind, body)) = wire.next()? {
         let hello = match kind {
             HELLO => run_of(body)?,
@@ -63,7 +65,11 @@ fn run<S: Stack>(wire: &mut Wire, about: &About<'_>, hello: Run) -> Result<()> {
     if S::DATAGRAMS {
         said.item(128, &[]);
     }
+    if wire.memory.is_some() && !wire.mapped {
+        said.item(129, &[]);
+    }
     wire.answer(HELLO, &said.items)?;
+    wire.mapped = wire.memory.is_some();
     let mut ends: HashMap<u32, (S::End, Line)> = HashMap::new();
     while let Some((kind, body)) = wire.next()? {
         if kind == BYE {
@@ -139,20 +145,32 @@ struct Wire {
     input: BufReader<File>,
     output: File,
     call: Vec<u8>,
+    /// The line through memory, where it is offered; and whether it is in use.
+    memory: Option<Memory>,
+    mapped: bool,
 }
 
 impl Wire {
     /// The next call's kind and body; `None` once rexmit is gone.
     fn next(&mut self) -> Result<Option<(u8, &[u8])>> {
+        let mapped = self.memory.as_mut().filter(|_| self.mapped);
+        if !mapped.is_some_and(|memory| memory.next(&mut self.call)) && !self.read()? {
+            return Ok(None);
+        }
+        let (kind, body) = self.call.split_first().ok_or_else(cut)?;
+        Ok(Some((*kind, body)))
+    }
+
+    /// Reads a call from the socket; false once rexmit is gone.
+    fn read(&mut self) -> Result<bool> {
         let mut head = [0; 4];
         match self.input.read_exact(&mut head) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
             read => read?,
         }
         self.call.resize(u32::from_le_bytes(head) as usize, 0);
         self.input.read_exact(&mut self.call)?;
-        let (kind, body) = self.call.split_first().ok_or_else(cut)?;
-        Ok(Some((*kind, body)))
+        Ok(true)
     }
 
     fn answer(&mut self, kind: u8, items: &[u8]) -> Result<()> {
@@ -160,6 +178,9 @@ impl Wire {
         frame.extend((items.len() as u32 + 1).to_le_bytes());
         frame.push(kind | ANSWER);
         frame.extend_from_slice(items);
+        if self.memory.as_ref().is_some_and(|memory| self.mapped && memory.answer(&frame)) {
+            return Ok(());
+        }
         self.output.write_all(&frame)
     }
 }

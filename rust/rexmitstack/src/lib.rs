@@ -38,6 +38,7 @@
 
 mod calls;
 mod line;
+mod memory;
 mod packet;
 mod random;
 

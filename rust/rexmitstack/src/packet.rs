@@ -97,6 +97,7 @@ mod tests {
                 streams: 1,
                 local: local.parse().unwrap(),
                 remote: remote.parse().unwrap(),
+                datagrams: false,
             };
             for payload in [&b""[..], b"odd", b"even"] {
                 assert_eq!(unwrap_udp(&wrap_udp(&opening, payload)), Some(payload));

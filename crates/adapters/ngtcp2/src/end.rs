@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use rexmit_stack::quic::{QuicReasons, StreamReader, StreamWriter};
 use rexmit_stack::{
@@ -49,6 +50,8 @@ pub(crate) struct Ngtcp2End {
     reasons: QuicReasons,
     farewell: Farewell,
     failure: Option<String>,
+    /// The name of its host.
+    host: Arc<str>,
 }
 
 /// What the application has said and been told.
@@ -87,6 +90,8 @@ impl std::fmt::Debug for Ngtcp2End {
 /// What an end of a host is made from.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
+    /// The host's name, for messages.
+    pub host: Arc<str>,
     pub library: Settings,
     pub party: Party,
     pub send_window: u64,
@@ -95,7 +100,7 @@ pub(crate) struct Made {
 impl Ngtcp2End {
     /// An end with these settings, whose random numbers come from this stream.
     pub fn new(made: Made, random: RandomStream, settings: &EndSettings) -> Self {
-        let Made { library, party, send_window } = made;
+        let Made { host, library, party, send_window } = made;
         Self {
             connection: None,
             work: Some(AtWork::new(random)),
@@ -119,6 +124,7 @@ impl Ngtcp2End {
             reasons: QuicReasons::default(),
             farewell: Farewell::default(),
             failure: None,
+            host,
         }
     }
 

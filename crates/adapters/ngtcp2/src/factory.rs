@@ -98,6 +98,7 @@ pub(crate) mod running {
     }
 
     pub(crate) struct Host {
+        name: Arc<str>,
         settings: Ngtcp2Config,
         mtu: u32,
         /// Its connections are logged.
@@ -112,7 +113,10 @@ pub(crate) mod running {
         pub fn start(run: &RunSettings<'_>) -> Result<Self, SettingError> {
             let host = |host: &HostSettings<'_>| {
                 let streams = (run.streams)(&host.key("ngtcp2"));
-                Host::new(settings_of(host)?.0, host.mtu, host.qlog, streams)
+                Ok(Host {
+                    name: host.name.into(),
+                    ..Host::new(settings_of(host)?.0, host.mtu, host.qlog, streams)?
+                })
             };
             Ok(Self { hosts: run.hosts.iter().map(host).collect::<Result<_, _>>()? })
         }
@@ -134,7 +138,7 @@ pub(crate) mod running {
             let failed = |error| SettingError::new("", format!("ngtcp2's TLS: {error}"));
             let client = Arc::new(rexmit_tls::client_config(settings.zero_rtt).map_err(failed)?);
             let server = Arc::new(rexmit_tls::server_config().map_err(failed)?);
-            Ok(Self { settings, mtu, qlog, client, server, streams })
+            Ok(Self { name: "".into(), settings, mtu, qlog, client, server, streams })
         }
 
         pub fn end(&mut self, end: &EndSettings) -> Ngtcp2End {
@@ -145,7 +149,7 @@ pub(crate) mod running {
                 Role::Passive => Party::Server(self.server.clone()),
             };
             let library = library(settings, self.mtu, self.qlog, end);
-            let made = Made { library, party, send_window: settings.send_window.0 };
+            let made = Made { host: self.name.clone(), library, party, send_window: settings.send_window.0 };
             Ngtcp2End::new(made, seeded(self.streams.next_u64()), end)
         }
     }

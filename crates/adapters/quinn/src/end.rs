@@ -26,6 +26,8 @@ static BEGIN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::n
 /// What a host's ends have in common.
 #[derive(Clone)]
 pub(crate) struct Shared {
+    /// The host's name, for messages.
+    pub host: Arc<str>,
     pub endpoint: Arc<EndpointConfig>,
     pub client: ClientConfig,
     pub server: Arc<ServerConfig>,
@@ -73,6 +75,8 @@ pub(crate) struct QuinnEnd {
     lost: u64,
     reasons: QuicReasons,
     failure: Option<String>,
+    /// The name of its host.
+    host: Arc<str>,
 }
 
 /// What the application has said and been told.
@@ -124,6 +128,7 @@ impl QuinnEnd {
             lost: 0,
             reasons: QuicReasons::default(),
             failure: None,
+            host: shared.host.clone(),
             settings: settings.clone(),
         }
     }

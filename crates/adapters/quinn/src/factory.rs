@@ -78,6 +78,7 @@ impl StackFactory for QuinnStack {
             let settings = settings_of(host)?.0;
             let zero_rtt = settings.zero_rtt;
             Ok(Host {
+                name: host.name.into(),
                 settings,
                 mtu: host.mtu,
                 client: watched::client(zero_rtt)?,
@@ -95,6 +96,7 @@ struct Run {
 }
 
 struct Host {
+    name: Arc<str>,
     settings: QuinnConfig,
     mtu: u32,
     client: Arc<dyn quinn_proto::crypto::ClientConfig>,
@@ -124,7 +126,8 @@ pub(crate) fn end_of(
     end: &EndSettings,
 ) -> Result<QuinnEnd, SettingError> {
     let (client, server) = (watched::client(settings.zero_rtt)?, watched::server()?);
-    let host = Host { settings: settings.clone(), mtu, client, server, streams: seeded(seed) };
+    let host =
+        Host { name: "test".into(), settings: settings.clone(), mtu, client, server, streams: seeded(seed) };
     Ok(QuinnEnd::new(&shared(&host, settings, end), seeded(seed), end))
 }
 
@@ -143,6 +146,7 @@ fn shared(host: &Host, settings: &QuinnConfig, end: &EndSettings) -> Shared {
     let mut server = ServerConfig::new(host.server.clone(), Arc::new(secret));
     server.transport_config(transport).migration(false).time_source(Arc::new(Time));
     Shared {
+        host: host.name.clone(),
         endpoint: Arc::new(endpoint),
         client,
         server: Arc::new(server),

@@ -29,6 +29,7 @@ fn whole() -> Vec<u8> {
         item(10, b"\x1e{}\n"),
         item(9, &1_162_u32.to_le_bytes()),
         item(128, b""),
+        item(129, b""),
         item(200, b"of a version to come"),
     ]
     .concat()
@@ -62,6 +63,7 @@ fn an_answer_has_what_its_items_say() {
         protocols: Some("tcp sctp".into()),
         forgets: true,
         datagrams: true,
+        memory: true,
     };
     assert_eq!(answer, expected);
 }

@@ -29,6 +29,8 @@ pub struct Sender {
     close: bool,
     progress: Progress,
     pub(super) journal: Journal<Written>,
+    /// When the datagram began that the socket has not taken yet: one that it refuses was not written.
+    offered: Option<Instant>,
 }
 
 /// How it sleeps, on a host with ticks.
@@ -92,6 +94,7 @@ impl Sender {
             close: transfer.close,
             progress: Progress::default(),
             journal: Journal::default(),
+            offered: None,
         }
     }
 
@@ -162,6 +165,10 @@ impl Sender {
             let taken = socket.send(now, self.pending, self.delivery);
             if taken > 0 {
                 self.progress.first_byte.get_or_insert(now);
+                if let Some(at) = self.offered.take() {
+                    let offset = self.progress.bytes_written;
+                    self.journal.note(|| Written { at, offset, len: taken });
+                }
             }
             self.progress.bytes_written += taken;
             self.pending -= taken;
@@ -180,7 +187,11 @@ impl Sender {
     fn begin(&mut self, now: Instant, write: Write) {
         self.pending = write.size;
         let (offset, len) = (self.progress.bytes_written, write.size);
-        self.journal.note(|| Written { at: now, offset, len });
+        if self.delivery.datagram {
+            self.offered = Some(now);
+        } else {
+            self.journal.note(|| Written { at: now, offset, len });
+        }
         match &mut self.sleep {
             None => self.resumes_at = write.next.unwrap_or(now + write.pause),
             Some(sleep) if sleep.sleeper.follows_write() => sleep.begins = Some(write.pause),

@@ -1,7 +1,7 @@
 //! The application's side of an end: its streams.
 
 use rexmit_stack::{Delivery, Event, Role, Socket};
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::Ngtcp2End;
 use crate::connection::Connection;
@@ -66,7 +66,8 @@ impl Ngtcp2End {
                 (Err(why), _) => why,
             },
         };
-        self.failure.get_or_insert(format!("ngtcp2: {refused}"));
+        let at = Duration::from_nanos(now.as_nanos());
+        self.failure.get_or_insert(format!("stack ngtcp2 of {}, datagram at {at}: {refused}", self.host));
         self.abort(now);
         0
     }

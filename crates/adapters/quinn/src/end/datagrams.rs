@@ -2,7 +2,7 @@
 
 use quinn_proto::SendDatagramError;
 use rexmit_stack::Socket;
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::QuinnEnd;
 
@@ -31,7 +31,8 @@ impl QuinnEnd {
     }
 
     fn refuse_datagram(&mut self, now: Instant, why: String) -> u64 {
-        self.failure.get_or_insert(format!("quinn: {why}"));
+        let at = Duration::from_nanos(now.as_nanos());
+        self.failure.get_or_insert(format!("stack quinn of {}, datagram at {at}: {why}", self.host));
         self.abort(now);
         0
     }

@@ -158,6 +158,21 @@ fn a_journal_holds_writes_and_reads_where_they_stand() {
     assert_eq!(to.read().collect::<Vec<_>>(), [read(100, 50), read(0, 100)]);
 }
 
+/// One that is refused for good fails the run, and was not written.
+#[test]
+fn a_datagram_is_written_once_the_socket_takes_it() {
+    let spec = TransferSpec { datagrams: Some(true), ..writes("100 bytes, 50 bytes") };
+    let mut from = sender(&spec);
+    from.keep_journal();
+    let mut socket = Fake::with_space(100);
+    from.on_event(at(5), Event::Connected, &mut socket);
+    let wrote = |offset, len| Written { at: at(5), offset, len };
+    assert_eq!(from.written().collect::<Vec<_>>(), [wrote(0, 100)]);
+    socket.space = 50;
+    from.on_event(at(9), Event::Writable, &mut socket);
+    assert_eq!(from.written().collect::<Vec<_>>(), [wrote(100, 50)], "it was late from its begin on");
+}
+
 #[test]
 fn keys_that_do_not_fit_are_refused() {
     let refused = |spec: TransferSpec| spec.resolve().unwrap_err().to_string();
