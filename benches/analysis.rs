@@ -86,7 +86,7 @@ fn decode(mut reader: Reader<File>) -> Result<u64> {
 
 /// Packets, and rows of all tables.
 fn analyse(reader: Reader<File>, jobs: usize, tables: bool) -> (u64, u64) {
-    let tables = Tables { segments: tables, rtt: tables, chunks: tables };
+    let tables = Tables { segments: tables, rtt: tables, chunks: tables, held: tables };
     let analysis = Options { tables, ..Options::default() };
     let options = RunOptions { analysis, filter: None };
     let mut run = if jobs < 2 {

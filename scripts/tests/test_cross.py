@@ -22,7 +22,7 @@ def test_an_installed_library_needs_no_other_compiler(monkeypatch: pytest.Monkey
 def test_without_tools_the_line_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross, "_has_library", lambda rustc, target: False)
     monkeypatch.setattr(cross, "FOLDER", tmp_path)
-    monkeypatch.setattr(cross.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(cross.MissingError, match=r"no apt-get .* `rustup target add`"):
         cross.toolchain(cross.WASM)
 
@@ -34,7 +34,7 @@ def test_what_cannot_be_tried_is_a_skip_unless_all_is_required(
     def missing(*_: object) -> None:
         raise cross.MissingError("no compiler")
 
-    monkeypatch.setattr(check_targets.cross, "cargo", missing)
+    monkeypatch.setattr(cross, "cargo", missing)
     monkeypatch.setattr(check_targets, "STAMPS", tmp_path)
     monkeypatch.setenv("REXMIT_REQUIRE_ALL", required)
     assert check_targets.check("aarch64-apple-darwin") == int(required)
@@ -45,7 +45,7 @@ def test_what_was_checked_is_not_checked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     calls: list[str] = []
-    monkeypatch.setattr(check_targets.cross, "cargo", lambda target, *_: calls.append(target))
+    monkeypatch.setattr(cross, "cargo", lambda target, *_: calls.append(target))
     monkeypatch.setattr(check_targets, "STAMPS", tmp_path)
     for _ in range(2):
         assert check_targets.check("x86_64-pc-windows-gnu") == 0

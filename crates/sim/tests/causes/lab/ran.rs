@@ -146,9 +146,9 @@ impl Ran {
                 continue;
             }
             let took = at.saturating_since(row.time).as_nanos();
-            let least = least.entry(row.packet.ip_len as u32).or_insert(took);
+            let least = least.entry(row.packet.ip_len).or_insert(took);
             *least = (*least).min(took);
-            passed.push((row.time.as_nanos(), row.packet.ip_len as u32, took));
+            passed.push((row.time.as_nanos(), row.packet.ip_len, took));
         }
         passed.into_iter().map(|(time, len, took)| (time, took > least[&len])).collect()
     }
