@@ -207,6 +207,17 @@ OF_SCTP = {
 
 
 @pytest.mark.usefixtures("guest", "inside")
+def test_cookies_of_syns_tell_nothing_of_earlier_runs(tmp_path: Path) -> None:
+    """They are made with the count of minutes since the start, which was the guest's and is the run's."""
+    cookies = {"linux": {"sysctl": {"net.ipv4.tcp_syncookies": 2}}}
+    for_minutes = scenario("linux-6.1", {**BULK, "start": "150 s"})
+    runs = {n: scenario("linux-6.1", **cookies, **LOSSES) if n % 2 == 0 else for_minutes for n in range(5)}
+    found = answers(runs, list(runs), Way(inside=True, whole=True, guests=1), tmp_path)
+    for run in (2, 4):
+        assert not list(differences(found[run], found[0])), f"after {run} runs"
+
+
+@pytest.mark.usefixtures("guest", "inside")
 @pytest.mark.parametrize("sixth", [False, True], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize("stack", ["linux-6.1", "rfc9260"])
 def test_a_run_that_does_not_end_well_leaves_nothing_to_the_next(

@@ -66,7 +66,8 @@ def boot_command(
         "rw",
         *first,
         f"mem={memory}",
-        "quiet",
+        # What a BUG says is a warning, which `quiet` would hide.
+        "loglevel=5",
         "con0=fd:0,fd:1",
         "time-travel=inf-cpu",
         f"time-travel-start={start}",
@@ -81,8 +82,11 @@ def init_words(program: str | Path) -> list[str]:
 
 
 def engine_words(library: str | Path, job: str | Path) -> list[str]:
-    """That an engine runs inside the kernel, and the file that says what it is to do; no program runs."""
-    return [f"rexmit.engine={library}", f"rexmit.job={job}"]
+    """That an engine runs inside the kernel, and the file that says what it is to do; no program runs.
+
+    Its guest starts once for many runs, and tells more: the place of a fault is of the level of information.
+    """
+    return ["loglevel=7", f"rexmit.engine={library}", f"rexmit.job={job}"]
 
 
 def check_boot(kernel: Kernel, seed: int = 0) -> BootCheck:
