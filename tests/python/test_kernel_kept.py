@@ -142,6 +142,25 @@ def test_an_object_that_a_kill_left_half_written_is_made_again(cache: Path, linu
     assert (kept.tree / OBJECTS[0]).read_text() == "net/ipv4/tcp.c\n"
 
 
+def test_a_stop_of_the_compiler_leaves_the_configuration(cache: Path, linux: Path) -> None:
+    """A new one would be newer than all objects, so that all would be compiled again."""
+    compiled(linux)
+    kept = KeptBuild(linux, 1000)
+    config = kept.tree / ".config"
+    for path in kept.tree.rglob("*"):
+        os.utime(path, (1_700_000_000,) * 2)
+    with suppress(KeyboardInterrupt), kept.making():
+        (kept.tree / OBJECTS[0]).write_text("hal")
+        raise KeyboardInterrupt
+    compiled_by_force(linux)
+    assert config.stat().st_mtime == 1_700_000_000
+    with suppress(KeyboardInterrupt), kept.making():
+        config.write_text("CONFIG_")
+        raise KeyboardInterrupt
+    compiled_by_force(linux)
+    assert config.read_text() != "CONFIG_"
+
+
 def compiled_by_force(source: Path) -> tuple[list[str], None]:
     before = objects(source)
     build(BuildOptions(source, force=True))

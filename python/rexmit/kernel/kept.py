@@ -93,8 +93,10 @@ class KeptBuild:
         """Makes the copy what the source is, with the files `over` it."""
         self.state = self._read_state()
         if self._mark.exists():
-            self._remove_made_since(self._mark.stat().st_mtime_ns)
-            self.state.configured = ""
+            made = self._remove_made_since(self._mark.stat().st_mtime_ns)
+            # A new configuration is newer than all objects, which would all be compiled again.
+            if any(name.startswith(_CONFIGURATION) for name in made):
+                self.state.configured = ""
         wanted = sources(snapshot) | {name: digest_of(content) for name, content in over.items()}
         changed = {name for name, digest in wanted.items() if self.state.files.get(name) != digest}
         gone = self.state.files.keys() - wanted.keys()
@@ -198,15 +200,17 @@ class KeptBuild:
             raise KernelError(f"{source}: changed while it was read; build again")
         put(path, content, executable)
 
-    def _remove_made_since(self, moment: int) -> None:
+    def _remove_made_since(self, moment: int) -> list[str]:
+        """Removes what was made from a moment on, in nanoseconds since 1970; the names of it."""
+        gone = []
         for where, _, names in os.walk(self.tree):
             for name in names:
                 path = Path(where, name)
-                if (
-                    str(path.relative_to(self.tree)) not in self.state.files
-                    and path.lstat().st_mtime_ns >= moment - _COARSE_NS
-                ):
+                inside = str(path.relative_to(self.tree))
+                if inside not in self.state.files and path.lstat().st_mtime_ns >= moment - _COARSE_NS:
                     path.unlink()
+                    gone.append(inside)
+        return gone
 
 
 def known_snapshot(source: Path) -> dict[str, File]:
@@ -254,6 +258,9 @@ def _size(folder: Path) -> int:
 _ALL = "trees"
 _ABOUT = "about.json"
 _SNAPSHOT = "files.json"
+_CONFIGURATION = (".config", "include/config/", "include/generated/autoconf.h")
+"""What Kconfig writes."""
+
 _UNFINISHED = ".unfinished"
 _OF_KEPT = re.compile(r"[0-9a-f]{16}")
 _OF_TREE = re.compile(r"\d+")
