@@ -8,6 +8,7 @@ compiled along. Uses the standard library of Python only.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -91,15 +92,25 @@ def _has_library(rustc: str, target: str) -> bool:
 
 
 def _fetch(packages: Sequence[str]) -> None:
-    """Unpack what is missing of Debian's packages, and of what they need and this machine has not."""
-    missing = [name for name in packages if not _stamp(name).exists()]
+    """Unpack what is missing of Debian's packages, and of what they need and this machine has not.
+
+    Several checks may want them at once: the first one fetches, the others wait.
+    """
+    if all(_stamp(name).exists() for name in packages):
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (FOLDER / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _fetch_alone([name for name in packages if not _stamp(name).exists()])
+
+
+def _fetch_alone(missing: Sequence[str]) -> None:
     if not missing:
         return
     hint = "`rustup target add` brings a target to an installed Rust"
     for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise MissingError(f"no {tool} on the path to fetch Debian's {', '.join(missing)} with; {hint}")
-    FOLDER.mkdir(parents=True, exist_ok=True)
     print(f"cross: fetching {', '.join(missing)} ...", file=sys.stderr, flush=True)
     for name in missing:
         # With what it depends on, as apt would install it; files already unpacked come again as they are.

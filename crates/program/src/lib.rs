@@ -22,6 +22,7 @@ pub mod frame;
 mod host;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/lead.rs")]
 mod lead;
+#[cfg(target_os = "linux")]
 mod memory;
 mod packaged;
 mod pool;

@@ -536,7 +536,7 @@ fn repairs(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::Loss)
 }
 
-/// What others may ask of any controller. The window is [`Bbr::on_sample`]'s.
+// What others may ask of any controller. The window is `on_sample`'s.
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, _window: &mut Window, _ack: &super::Ack) {}
 
