@@ -22,6 +22,7 @@ __all__ = [
     "comment_says_dropped",
     "give_rights_back",
     "hosts_of",
+    "meant",
     "measure_emulator",
     "parse_duration",
     "parse_rate",

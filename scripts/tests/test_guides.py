@@ -47,7 +47,7 @@ def test_a_slip_would_be_seen() -> None:
 
 
 def test_the_study_of_the_guide_runs() -> None:
-    whole, links, more = BLOCK.findall((GUIDES / "guide" / "studies.md").read_text())
+    whole, _slips, links, more = BLOCK.findall((GUIDES / "guide" / "studies.md").read_text())
     study = rexmit.Study.from_dict(tomllib.loads(whole)).set("design.replications", 1)
     assert study.run(progress=False).table()["completed"].all()
     linked = study.set("vary.link", tomllib.loads(links)["vary"]["link"]).set("link", "12:1")

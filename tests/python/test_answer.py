@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from rexmit import open_results
-from rexmit.analyse.effects import effects, interval
+from rexmit.analyse.influence import effects, interval
 from rexmit.cli import main
 from rexmit.diff.beside import document_of_two
 from rexmit.report.answer import answer_of

@@ -343,16 +343,16 @@ def test_the_library_reaches_this_machines_kernel_by_no_name_of_its_c_library() 
 HARMLESS = """
 __cmsg_nxthdr __cxa_finalize __cxa_thread_atexit_impl __errno_location __gmon_start__ __snprintf_chk
 __stack_chk_fail __vsnprintf_chk _setjmp
-__tls_get_addr __xpg_strerror_r abort bcmp calloc cos dl_iterate_phdr environ exp free gai_strerror getenv
-gnu_get_libc_version htonl htons localtime_r log log10 log1p log2 longjmp malloc memchr memcmp memcpy
+__tls_get_addr __xpg_strerror_r abort bcmp calloc cos dl_iterate_phdr environ exp free gai_strerror getauxval
+getenv gnu_get_libc_version htonl htons localtime_r log log10 log1p log2 longjmp malloc memchr memcmp memcpy
 memmove memrchr memset mmap mmap64 mprotect munmap ntohl ntohs posix_memalign pow realloc sigaddset
 sigaltstack sigemptyset sin snprintf strlen strncmp strnlen sysconf vsnprintf
 """
 """Memory of the process, text, numbers: nothing of the guest."""
 
 OF_OTHER_AGENTS = """
-__res_init _exit chroot execvp fork freeaddrinfo getaddrinfo getcwd if_indextoname kill nanosleep pidfd_getpid
-pidfd_spawnp realpath setgid setgroups setpgid setsid setuid signal waitid waitpid
+__res_init _exit chroot execvp fork freeaddrinfo getaddrinfo getcwd if_indextoname kill nanosleep pause
+pidfd_getpid pidfd_spawnp realpath setgid setgroups setpgid setsid setuid signal waitid waitpid
 """
 """Of starting programs, of threads that sleep, of looking names up: no run inside a kernel does any of it,
 but the same library has the code of other agents, which the linker does not always leave out."""

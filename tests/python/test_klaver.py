@@ -275,10 +275,15 @@ def on_linux(*algorithms: str) -> Study:
     return study.set("case", "1 Mbit/s, 16 kB, 0 ms")
 
 
-def test_cubic_meets_not_the_conditions_and_reno_does(tmp_path: Path) -> None:
+def test_cubic_meets_not_the_conditions(tmp_path: Path) -> None:
     results = on_linux("reno", "cubic").run(progress=False)
     table = rexmit.tcp_friendly_runs(results)
-    assert table.select(ALGORITHM, "applies").rows() == [("reno", "yes"), ("cubic", "no")]
+    # Losses and rates are those of the kernel without RACK, within 1 in 4,000; how far a window grows in a
+    # round trip does not show.
+    assert table.select(ALGORITHM, "applies", "unseen").rows() == [
+        ("reno", "unclear", "growth"),
+        ("cubic", "no", ""),
+    ]
     assert [file.stem for file in draw_figures(results, tmp_path, ["png"])] == ["linux-points"]
 
 

@@ -165,7 +165,7 @@ def test_a_pair_and_its_judgement_end_at_a_signal(large: Path, tmp_path: Path) -
     native = _native.PairAnalysis(
         (str(large), str(large)),
         '{"filter": null, "loss_event_rtts": 2, "missing_reports": 3, "threads": 1, "segments": false, '
-        '"rtt": false, "chunks": false}',
+        '"rtt": false, "chunks": false, "held": false}',
         False,
         False,
         False,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rexmit.analyse.effects import effects
+from rexmit.analyse.influence import effects
 from rexmit.analyse.quantities import quantity
 from rexmit.diff.changes import Changes, diff_results
 from rexmit.diff.matching import different_settings

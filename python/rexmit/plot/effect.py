@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from rexmit.analyse.effects import level_means
+from rexmit.analyse.influence import level_means
 from rexmit.plot import style
 from rexmit.plot.figures import Factor, Floats, capital
 

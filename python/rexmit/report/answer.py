@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rexmit.analyse.effects import LEAST_SHARE, Effect, effects, interval
+from rexmit.analyse.influence import LEAST_SHARE, Effect, effects, interval
 from rexmit.analyse.quantities import quantity, share
 from rexmit.analyse.reached import is_unreached
 from rexmit.plot.effect import MOST_LINES, Quantity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rexmit.analyse.effects import effects
+from rexmit.analyse.influence import effects
 from rexmit.analyse.study_code import has_module, own_code, study_module
 from rexmit.errors import UsageError
 from rexmit.files import make_folder
