@@ -228,6 +228,8 @@ def _detail(
 def _with_names(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
     """The table with connections by the names of their transfers, where it has no column of these."""
     scenario = results.study["scenario"]
+    if "links" in scenario:
+        return frame  # The view of flows and queues knows connections by their numbers.
     named = any(one.get("name") is not None for one in scenario.get("transfers") or ())
     names = flow_names(scenario)
     if not named or "connection" not in frame.columns or "transfer" in frame.columns:
