@@ -15,8 +15,8 @@ from rexmit.report.single import _jain, flow_names
 from .test_report import small, unpack
 
 
-def two_flows(**more: Any) -> Results:
-    scenario = {
+def two_flows(measure: dict[str, str] | None = None, **more: Any) -> Results:
+    scenario: dict[str, Any] = {
         "hosts": {"server": {"stack": "freebsd-6.0"}, "client": {"stack": "freebsd-6.0"}},
         "path": {"rate": "1 Mbit/s", "delay": "10 ms", "queue": "20 packets", "down": {"loss": "1 %"}},
         "intervals": "500 ms",
@@ -25,6 +25,8 @@ def two_flows(**more: Any) -> Results:
             {"from": "server", "to": "client", "bulk": "2 s", "start": "20 ms", "name": "<late>"},
         ],
     }
+    if measure:
+        scenario["measure"] = measure
     study = small(vary={}, scenario=scenario, design={"replications": 6, "seed": 3})
     return study.run(progress=False, **more)
 
@@ -71,6 +73,18 @@ def test_the_explorer_begins_over_time_and_names_flows() -> None:
     assert {"connection": "text"}.items() <= {key["name"]: key["kind"] for key in told["keys"]}.items()
     packed = unpack(explorer.blocks["intervals"])
     assert "<late>" in str(packed)
+
+
+def test_the_view_of_flows_and_queues_finds_flows_by_their_numbers() -> None:
+    """Its tables are joined by these; names stand in the table of transfers."""
+    explorer = explorer_of(two_flows(measure={"every": "500 ms"}))
+    assert explorer is not None
+    kinds = {
+        table["name"]: {key["name"]: key["kind"] for key in table["keys"]}.get("connection")
+        for table in explorer.tables
+    }
+    assert kinds["intervals"] == "text"
+    assert kinds["transfers_over_time"] == kinds["transfers"] == "number"
 
 
 def test_flows_are_called_by_their_transfers() -> None:

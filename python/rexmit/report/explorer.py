@@ -206,7 +206,9 @@ def _detail(
     if table is None or not table.num_rows:
         return
     frame = pl.DataFrame(pl.from_arrow(table)) if part is None else part
-    frame = _with_names(results, frame)
+    if detail.name not in OVER_TIME:
+        # The view of flows and queues joins its tables by numbers.
+        frame = _with_names(results, frame)
     own = [name for name in detail.columns if name in frame.columns]
     keys = []
     for name in own:
@@ -228,8 +230,6 @@ def _detail(
 def _with_names(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
     """The table with connections by the names of their transfers, where it has no column of these."""
     scenario = results.study["scenario"]
-    if "links" in scenario:
-        return frame  # The view of flows and queues knows connections by their numbers.
     named = any(one.get("name") is not None for one in scenario.get("transfers") or ())
     names = flow_names(scenario)
     if not named or "connection" not in frame.columns or "transfer" in frame.columns:

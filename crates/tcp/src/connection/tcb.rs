@@ -14,7 +14,7 @@ use super::device::Device;
 use super::growth;
 use super::pacing::Pacing;
 use super::{ConnectionConfig, Role, State};
-use crate::congestion::{AlgorithmKind, Congestion, CongestionControl, Inflight, Window};
+use crate::congestion::{Congestion, CongestionControl, Inflight, Window};
 use crate::profile::{Profile, PushRule};
 use crate::receive::{Compressed, QuickAck, Reassembly, ReceiveTuning, ReceiverRtt, SackList};
 use crate::recovery::{Few, Phase};
@@ -115,6 +115,20 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub const OFF: Instant = Instant::FAR_FUTURE;
+
+    /// None runs.
+    fn stopped() -> Self {
+        Self {
+            rexmt: Self::OFF,
+            rexmt_for: RexmtFor::Retransmission,
+            persist: Self::OFF,
+            delack: Self::OFF,
+            compressed: Self::OFF,
+            probe: Self::OFF,
+            pace: Self::OFF,
+            other: Self::OFF,
+        }
+    }
 
     #[inline]
     pub fn earliest(&self) -> Instant {
@@ -271,6 +285,7 @@ impl Tcb {
         let header = if config.local.is_ipv4() { 40 } else { 60 };
         let max_opd = config.mtu.saturating_sub(header).max(1);
         let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
+        let congestion = Congestion::new(&profile.congestion);
         Self {
             clock: Clock::new(profile.clock.tick, profile.clock.timers, config.phase),
             local: Address::new(config.local),
@@ -310,25 +325,16 @@ impl Tcb {
                 tuning: None,
                 misplaced: 0,
             },
-            timers: Timers {
-                rexmt: Timers::OFF,
-                rexmt_for: RexmtFor::Retransmission,
-                persist: Timers::OFF,
-                delack: Timers::OFF,
-                compressed: Timers::OFF,
-                probe: Timers::OFF,
-                pace: Timers::OFF,
-                other: Timers::OFF,
-            },
+            timers: Timers::stopped(),
             marks: Marks::default(),
             rtt: RttEstimator::new(&profile.rtt),
             least_rtt: NO_RTT,
             timed: None,
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
-            congestion: Congestion::new(&profile.congestion),
+            pacing: congestion.sets_window().then(Box::default),
+            congestion,
             inflight: Inflight::new(profile.congestion.inflight, iss).map(Box::new),
             by_rate: None,
-            pacing: (profile.congestion.algorithm == AlgorithmKind::Bbr).then(Box::default),
             device: (profile.output.push == PushRule::Device).then(Box::default),
             few: profile.watches_segments().then(Box::default),
             decision: Reason::New,
@@ -435,17 +441,7 @@ impl Tcb {
     /// Ends the connection at once, silently.
     pub(crate) fn enter_closed(&mut self, event: Event) {
         self.state = State::Closed;
-        let off = Timers::OFF;
-        self.timers = Timers {
-            rexmt: off,
-            rexmt_for: RexmtFor::Retransmission,
-            persist: off,
-            delack: off,
-            compressed: off,
-            probe: off,
-            pace: off,
-            other: off,
-        };
+        self.timers = Timers::stopped();
         self.raise(event);
     }
 }

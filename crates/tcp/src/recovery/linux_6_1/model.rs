@@ -111,6 +111,9 @@ impl Linux61 {
 
     /// A timeout is being repaired.
     pub(super) fn tell_of_loss(&mut self, tcb: &mut Tcb, now: Instant) {
+        if self.rates.is_none() {
+            return;
+        }
         let sender = self.sender(tcb, now);
         if let Some(bbr) = tcb.congestion.bbr() {
             bbr.on_loss_state(&sender);
