@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 from rexmit import open_results
-from rexmit.analyse.influence import effects, interval
+from rexmit.analyse.influence import effects
+from rexmit.analyse.stats import mean_interval
 from rexmit.cli import main
 from rexmit.diff.beside import document_of_two
 from rexmit.report.answer import answer_of
@@ -73,7 +74,7 @@ def test_what_scatters_more_than_it_moves_is_not_sure() -> None:
     frame = runs({("x", 1): [10, 20, 15], ("z", 1): [20, 11, 15]})
     (one,) = effects(frame, ["a"], "y")
     assert not one.is_sure
-    assert interval([3.0]) is None
+    assert mean_interval([3.0]) is None
 
 
 def test_the_headline_says_factor_levels_values_and_interval(folders: dict[str, Path]) -> None:

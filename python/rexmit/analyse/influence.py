@@ -7,16 +7,13 @@ differences of single replications, each of which has random numbers of its own.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from rexmit.analyse.stats import t_quantile
-
-CONFIDENCE = 0.95
+from rexmit.analyse.stats import mean_interval
 
 LEAST_SHARE = 0.01
 """An effect below this share of the mean moves nothing that anybody would name."""
@@ -102,7 +99,7 @@ def _effect(
         float(greatest),
         common.height // count,
         len(differences),
-        interval(differences),
+        mean_interval(differences),
         min(spread / whole, 1.0) if whole else 0.0,
     )
 
@@ -129,17 +126,6 @@ def _differences(
             yield float(high.mean()) - float(low.mean())  # type: ignore[arg-type]
 
 
-def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
-    """Student's interval of the mean of values; None of fewer than two."""
-    n = len(values)
-    if n < 2:
-        return None
-    mean = math.fsum(values) / n
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    half = t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n)
-    return mean - half, mean + half
-
-
 def level_means(frame: pl.DataFrame, factor: str, response: str) -> pl.DataFrame:
     """The mean of a response at each level of a factor: the columns `level`, `mean`, `low` and `high`.
 
@@ -152,7 +138,7 @@ def level_means(frame: pl.DataFrame, factor: str, response: str) -> pl.DataFrame
     for (level,), part in rows.group_by([factor], maintain_order=True):
         whole = float(part[response].mean())  # type: ignore[arg-type]
         each = part.group_by(by).agg(pl.col(response).mean())[response].to_list() if by else []
-        found.append((level, whole, *(interval(each) or (None, None))))
+        found.append((level, whole, *(mean_interval(each) or (None, None))))
     schema = {
         "level": rows.schema[factor],
         "mean": pl.Float64(),

@@ -63,12 +63,28 @@ def count_interval(counts: Sequence[int], confidence: float = 0.99) -> tuple[flo
     return max(min(low, least), 0), max(high, greatest)
 
 
+def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Student's interval of the mean of values; None of fewer than two."""
+    n = len(values)
+    if n < 2:
+        return None
+    mean, spread = _mean_and_spread(values, confidence)
+    half = spread / math.sqrt(n)
+    return mean - half, mean + half
+
+
 def _student(values: Sequence[float], confidence: float) -> tuple[float, float]:
+    mean, spread = _mean_and_spread(values, confidence)
+    half = spread * math.sqrt(1 + 1 / len(values))
+    return mean - half, mean + half
+
+
+def _mean_and_spread(values: Sequence[float], confidence: float) -> tuple[float, float]:
+    """The mean, and the standard deviation times Student's quantile."""
     n = len(values)
     mean = math.fsum(values) / n
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    half = t_quantile(0.5 + confidence / 2, n - 1) * spread * math.sqrt(1 + 1 / n)
-    return mean - half, mean + half
+    return mean, t_quantile(0.5 + confidence / 2, n - 1) * spread
 
 
 def _poisson(total: int, runs: int, tail: float) -> tuple[int, int]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rexmit.analyse.influence import LEAST_SHARE, Effect, effects, interval
+from rexmit.analyse.influence import LEAST_SHARE, Effect, effects
 from rexmit.analyse.quantities import quantity, share
 from rexmit.analyse.reached import is_unreached
+from rexmit.analyse.stats import mean_interval
 from rexmit.plot.effect import MOST_LINES, Quantity
 from rexmit.plot.network import FAIRNESS
 from rexmit.report.responses import (
@@ -220,7 +221,7 @@ def _without_factors(
         if not values:
             continue
         mean = sum(values) / len(values)
-        bounds = interval(values)
+        bounds = mean_interval(values)
         text = f"{response.words} {quantity(mean, response.unit)}"
         if bounds is not None and bounds[0] != bounds[1]:
             text += (
