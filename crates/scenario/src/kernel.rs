@@ -54,6 +54,10 @@ fn translate(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
         }
         "rtt.min_rto" => linux.rto_min = Some(text()?.parse().ok()?),
         "recovery.dupack_threshold" => linux.reordering = Some(number()?),
+        "recovery.rack" => linux.recovery = Some(on()?.into()),
+        "recovery.tail_probe" => linux.early_retrans = Some(if on()? { 3 } else { 0 }),
+        "recovery.frto" => linux.frto = Some(if on()? { 2 } else { 0 }),
+        "thin.linear_timeouts" => linux.thin_linear_timeouts = Some(on()?),
         "recovery.max_retransmits" => {
             linux.sysctl.insert("net.ipv4.tcp_retries2".into(), crate::SysctlValue::Number(number()?.into()));
         }
@@ -187,6 +191,19 @@ mod tests {
         assert_eq!(found.linux.rto_min, Some("100 ms".parse().unwrap()));
         assert_eq!(found.linux.congestion.as_deref(), Some("reno"));
         assert_eq!(found.unsupported, ["stack.clock.tick"]);
+    }
+
+    #[test]
+    fn how_losses_are_found_is_the_kernels_own_setting() {
+        let recovery = json!({ "rack": false, "tail_probe": false, "frto": true });
+        let stack = json!({ "inherits": "linux-6.1", "recovery": recovery, "thin": { "linear_timeouts": true } });
+        let found = settings(json!({ "stack": stack }));
+        let linux = &found.linux;
+        assert_eq!((linux.recovery, linux.early_retrans, linux.frto), (Some(0), Some(0), Some(2)));
+        assert_eq!((linux.thin_linear_timeouts, found.unsupported.len()), (Some(true), 0));
+        let on = json!({ "inherits": "linux-6.1", "recovery": { "rack": true, "tail_probe": true } });
+        let found = settings(json!({ "stack": on })).linux;
+        assert_eq!((found.recovery, found.early_retrans), (Some(1), Some(3)));
     }
 
     #[test]

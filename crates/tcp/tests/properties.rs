@@ -54,7 +54,7 @@ const VARIANTS: &[&str] = &[
 
 /// A profile that comes with rexmit, and what is changed of it.
 fn variant() -> impl Strategy<Value = (&'static str, &'static str)> {
-    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("freebsd-5.4"), 1 => Just("freebsd-7.2"), 1 => Just("rfc"), 1 => Just("linux-2.6.15"), 1 => Just("linux-2.6.9"), 2 => Just("linux-6.1")];
+    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("freebsd-5.4"), 1 => Just("freebsd-7.2"), 1 => Just("rfc"), 1 => Just("linux-2.6.15"), 1 => Just("linux-2.6.9"), 2 => Just("linux-6.1"), 1 => Just("linux-6.1-no-rack")];
     (bases, prop::sample::select(VARIANTS))
 }
 

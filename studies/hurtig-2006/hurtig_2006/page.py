@@ -18,7 +18,7 @@ from rexmit import Results, RexmitError, Study
 from rexmit.analyse.statements import load_statements
 from rexmit.plot import style
 
-from . import beyond, captions, kernels, linux_facts, linux_whole, searches
+from . import beside, beyond, captions, kernels, linux_facts, linux_whole, searches
 from .flows import Flow
 from .handshakes import handshakes_table
 from .products import products_table
@@ -111,9 +111,15 @@ def on_linux(page: Page) -> None:
         seen[name] = page.run(
             f"linux-{name}", "uml", study=study, capture="all" if name == "packets" else "none"
         )
-    facts = linux_facts.collect(short, **seen)
+    facts = linux_facts.collect(short, **seen) | model_beside(page)
     facts["whole"] = whole(page, short) if page.whole else once(page)
     page.fill(LATER, facts)
+
+
+def model_beside(page: Page) -> dict[str, str]:
+    """The same flows on the model of Linux 6.1 and on the kernel, with the same draws."""
+    study = Study.load("hurtig-2006/model-short")
+    return beside.facts(page.run("model-short"), page.run("linux-model-short", "uml", study=study))
 
 
 def once(page: Page) -> str:

@@ -32,6 +32,7 @@ fn every_profile_repairs_every_single_loss() {
         "linux-2.6.9",
         "linux-2.6.15",
         "linux-6.1",
+        "linux-6.1-no-rack",
     ]
     .map(|name| json!(name));
     for stack in known.into_iter().chain([plain, cubic, reno, plain61, reno61]) {

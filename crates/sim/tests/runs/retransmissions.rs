@@ -68,7 +68,7 @@ fn scenario(stack: &str) -> Value {
 
 #[test]
 fn an_observer_sees_what_captures_hold() {
-    for stack in ["linux-2.6.15", "freebsd-6.0", "linux-6.1"] {
+    for stack in ["linux-2.6.15", "freebsd-6.0", "linux-6.1", "linux-6.1-no-rack"] {
         let scenario = scenario(stack);
         let found = watched(&scenario);
         let counts = |found: &[Repeated]| found.iter().map(|one| one.counts.count).sum::<u64>();

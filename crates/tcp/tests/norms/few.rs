@@ -6,7 +6,7 @@ use super::common::*;
 use super::{at, sack, seg, server};
 
 /// Profiles that recover each in a way of its own.
-const STACKS: [&str; 4] = ["rfc", "linux-2.6.9", "linux-2.6.15", "linux-6.1"];
+const STACKS: [&str; 4] = ["rfc", "linux-2.6.9", "linux-2.6.15", "linux-6.1-no-rack"];
 
 /// `n` messages of 100 bytes are out, each in a segment of its own; the first slow start is over.
 fn thin(stack: &str, changes: Value, n: u32) -> Script {

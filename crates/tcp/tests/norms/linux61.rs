@@ -1,4 +1,4 @@
-//! The sender of `linux-6.1` (LK-...).
+//! The sender of Linux 6.1 without RACK and probes (LK-...).
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{at, sack, seg, server};
 const MSS: u64 = 1448;
 
 fn linux(changes: Value) -> std::sync::Arc<rexmit_tcp::Profile> {
-    profile("linux-6.1", changes)
+    profile("linux-6.1-no-rack", changes)
 }
 
 fn reno(mut changes: Value) -> std::sync::Arc<rexmit_tcp::Profile> {

@@ -10,14 +10,12 @@ use super::{MSS, at, sack, seg, server};
 
 /// The kernel as it comes, with Reno.
 fn as_it_comes() -> Arc<Profile> {
-    let changes =
-        json!({ "recovery": { "rack": true, "tail_probe": true }, "congestion": { "algorithm": "reno" } });
-    profile("linux-6.1", changes)
+    profile("linux-6.1", json!({ "congestion": { "algorithm": "reno" } }))
 }
 
 /// Without RACK and probes.
 fn plain() -> Arc<Profile> {
-    profile("linux-6.1", json!({ "congestion": { "algorithm": "reno" } }))
+    profile("linux-6.1-no-rack", json!({ "congestion": { "algorithm": "reno" } }))
 }
 
 /// `sent` of `segments` have left at 20 ms, the round trip.

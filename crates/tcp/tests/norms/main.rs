@@ -1,4 +1,4 @@
-//! Packet scripts of the profiles `rfc`, `linux-2.6.9`, `linux-2.6.15` and `linux-6.1`. Tests are named after the section or the rule
+//! Packet scripts of the profiles `rfc`, `linux-2.6.9`, `linux-2.6.15` and `linux-6.1`, with RACK and without. Tests are named after the section or the rule
 //! that they hold; a *twin* is the same stimulus for another system, and the lines that differ are the claim.
 
 #[path = "../common/mod.rs"]

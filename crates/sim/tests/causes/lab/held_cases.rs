@@ -16,7 +16,7 @@ pub fn all() -> Vec<Case> {
     for (stack, profile) in &stacks {
         slow_for_a_reason(&mut all, stack, profile);
     }
-    for name in ["linux-6.1", "freebsd-7.2", "linux-2.6.9"] {
+    for name in ["linux-6.1", "linux-6.1-no-rack", "freebsd-7.2", "linux-2.6.9"] {
         slow_for_a_reason(&mut all, name, &json!(name));
     }
     all.extend(cases::all().into_iter().step_by(7));
