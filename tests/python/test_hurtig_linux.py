@@ -14,6 +14,7 @@ from rexmit.errors import UsageError
 from rexmit.report import draw_figures
 from rexmit.study import load_spec
 
+BESIDE = study_module("hurtig-2006", "beside")
 REPAIRS = study_module("hurtig-2006", "repairs")
 
 STACK, POSITION = "hosts.server.linux", "path.down.drop"
@@ -157,3 +158,14 @@ def test_linux_6_12_holds_the_last_segment_back_and_acknowledges_sooner(tmp_path
     runs = {position: old.run_number(path__down__drop=position) for position in (3, 19)}
     assert kernels.first_packet(old, new, runs[3]) == kernels.HELD
     assert kernels.first_packet(old, new, runs[19]) == kernels.SOONER
+
+
+def test_the_model_ends_each_flow_when_the_kernel_does(guest: None) -> None:
+    study = Study.load("hurtig-2006/model-short").set("path.rate", "1000 kbit/s").set("path.delay", "10 ms")
+    model, kernel = (study.run(backend=backend, progress=False) for backend in ("model", "uml"))
+    runs = BESIDE.both(model, kernel)
+    assert len(runs) == 21 * 12
+    assert runs["off_ms"].abs().max() <= BESIDE.NEAR_MS
+    assert runs["time_ms"].n_unique() > 50
+    repaired = BESIDE.same_repairs(model, kernel)
+    assert repaired["same"].to_list() == repaired["counted"].to_list()

@@ -16,7 +16,7 @@ KEYS = [*PATH, POSITION, STACK, "replication"]
 
 
 def both(model: rexmit.Results, kernel: rexmit.Results) -> pl.DataFrame:
-    """Each run of both: `KEYS`, `time_ms` and `time_ms_kernel`, and `off_ms`, the model's time less the kernel's."""
+    """Each run of both: `KEYS`, `time_ms`, `time_ms_kernel`, and `off_ms`: how much later the model ends."""
     mine, other = (
         results.table().select(*KEYS, (pl.col("time_ns") / 1e6).alias("time_ms"))
         for results in (model, kernel)
@@ -27,7 +27,7 @@ def both(model: rexmit.Results, kernel: rexmit.Results) -> pl.DataFrame:
 
 
 def same_repairs(model: rexmit.Results, kernel: rexmit.Results) -> pl.DataFrame:
-    """For each stack, in how many of its losses that count (`counted`) both repaired it in one way (`same`)."""
+    """For each stack, how many losses count (`counted`), and how many both repaired in one way (`same`)."""
     mine, other = (repairs(results.table(), POSITION, [*PATH, STACK]) for results in (model, kernel))
     keys = [*PATH, STACK, "replication", "position"]
     joined = mine.join(other, on=keys, suffix="_kernel", maintain_order="left")
@@ -50,9 +50,8 @@ def facts(model: rexmit.Results, kernel: rexmit.Results) -> dict[str, str]:
     ]
     for row in by_stack.join(repaired, on=STACK, maintain_order="left").iter_rows(named=True):
         most = f"{row['most']:.0f} ms" if row["near"] < row["runs"] else "-"
-        lines.append(
-            f"| {row[STACK]} | {row['runs']:,} | {row['near']:,} | {row['same']:,} of {row['counted']:,} | {most} |"
-        )
+        same = f"{row['same']:,} of {row['counted']:,}"
+        lines.append(f"| {row[STACK]} | {row['runs']:,} | {row['near']:,} | {same} | {most} |")
     apart = runs.filter(~near)
     return {
         "model_table": "\n".join(lines),
