@@ -15,11 +15,15 @@ import pytest
 from rexmit.errors import UsageError
 from rexmit.kernel import (
     BuildOptions,
+    Kernel,
     KernelError,
+    boot_command,
     build,
     cache_folder,
     check_boot,
+    engine_words,
     find_kernel,
+    init_words,
     kernels,
     missing,
     needs,
@@ -301,6 +305,14 @@ def test_a_patch_that_does_not_fit_names_its_place(tree: Path) -> None:
     done = apply_patches(tree, fitting)
     assert done.names == ()
     assert done.unfitting["neighbours"].startswith("net/core/neighbour.c has no places like")
+
+
+def test_an_engines_guest_tells_the_place_of_a_fault() -> None:
+    """Registers are of the level of information, and the kernel takes the last level that is given."""
+    kernel = Kernel(Path("k"), "6.1.1", 1000, "", "", "", "", (), (), (), "", 0.0, "")
+    words = boot_command(kernel, engine_words("library", "job"))
+    assert [word for word in words if word.startswith("loglevel=")][-1] == "loglevel=7"
+    assert "loglevel=5" in boot_command(kernel, init_words("program"))
 
 
 def test_an_edit_goes_before_after_or_instead() -> None:
