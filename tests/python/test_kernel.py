@@ -32,7 +32,7 @@ from rexmit.kernel import (
 from rexmit.kernel.configure import OPTIONAL, REQUIRED, absent_options, options_text
 from rexmit.kernel.make import key_of
 from rexmit.kernel.patches import Edit, apply_patches, load_patches, patches_text
-from rexmit.kernel.source import identify, version_of
+from rexmit.kernel.source import identify, unpack, version_of
 
 from .conftest import Command
 
@@ -167,6 +167,20 @@ def test_an_archive_is_unpacked(cache: Path, tree: Path, tmp_path: Path) -> None
     assert next(iter(stages)) == "unpacking the source"
     assert not (cache / "trees").exists()
     assert kernel.source_hash != identify(tree).hash
+
+
+def test_what_no_build_reads_is_not_unpacked(tree: Path, tmp_path: Path) -> None:
+    left_out = ["Documentation/tcp.rst", "sound/pci/a.c", "drivers/gpu/drm/a.h", "arch/arm/boot/a.dts"]
+    left_out += ["arch/xtensa/a.S", "tools/testing/a.c"]
+    unpacked = ["Documentation/Kconfig", "sound/Makefile", "arch/arm/Kconfig", "include/sound/core.h"]
+    unpacked += ["arch/x86/a.c", "arch/um/a.S", "drivers/net/tun.c", "tools/lib/sound/a.c"]
+    for name in (*left_out, *unpacked):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("\n")
+    source = identify(packed(tree, tmp_path / "linux.tar.gz"))
+    assert unpack(source, tmp_path / "there") == "6.1.7"
+    assert [name for name in unpacked if not (tmp_path / "there" / name).exists()] == []
+    assert [name for name in left_out if (tmp_path / "there" / name).exists()] == []
 
 
 def test_the_hash_follows_all_that_decides_the_kernel(
