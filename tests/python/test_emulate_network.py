@@ -69,7 +69,7 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as connection:
     while data := connection.recv(1 << 16):
         count += len(data)
 told = {"at": os.environ["REXMIT_HOST"], "to": sys.argv[1], "connect": took, "bytes": count}
-os.write(1, json.dumps(told).encode() + b"\n")
+os.write(1, json.dumps(told).encode() + b"\\n")
 """
 
 
