@@ -67,6 +67,7 @@ bench: setup  ## Measure speed and memory, beside ns-3, other stacks, tcptrace a
 	@$(BIN)/python benches/studies.py
 	@$(BIN)/python benches/sweep.py
 	@$(BIN)/python benches/kernels.py
+	@$(BIN)/python benches/linux_studies.py
 	@$(BIN)/python benches/live.py
 
 fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.

@@ -217,6 +217,31 @@ def test_cookies_of_syns_tell_nothing_of_earlier_runs(tmp_path: Path) -> None:
         assert not list(differences(found[run], found[0])), f"after {run} runs"
 
 
+NOTHING_SENT = bytes.fromhex("080a 00000000 00000001")
+"""Timestamps of a SYN-ACK: 0, which a peer sends back as if it had none, and the SYN's 1."""
+
+
+@pytest.mark.usefixtures("guest", "inside")
+@pytest.mark.parametrize("sixth", [False, True], ids=["IPv4", "IPv6"])
+def test_a_cookie_with_a_timestamp_of_0_keeps_the_offset(sixth: bool, tmp_path: Path) -> None:
+    """The low bits of its timestamp are options; with an echo of 0 the connection's counted from the boot."""
+    cookies = {"linux": {"sysctl": {"net.ipv4.tcp_syncookies": 2}}}
+    study = rexmit.Study.from_dict(
+        {
+            "scenario": scenario("linux-6.1", {**BULK, "bulk": "3 kB"}, sixth=sixth, **cookies),
+            "design": {"replications": 160},
+        },
+        "cookies",
+    )
+    found = []
+    for jobs in (1, 2):
+        where = tmp_path / str(jobs)
+        study.run(where, backend="uml", jobs=jobs, capture="all", progress=False)
+        found.append({file.name: file.read_bytes() for file in sorted(where.glob("captures/*"))})
+    assert any(NOTHING_SENT in capture for capture in found[0].values())
+    assert [name for name, capture in found[0].items() if found[1][name] != capture] == []
+
+
 @pytest.mark.usefixtures("guest", "inside")
 @pytest.mark.parametrize("sixth", [False, True], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize("stack", ["linux-6.1", "rfc9260"])

@@ -15,11 +15,15 @@ import pytest
 from rexmit.errors import UsageError
 from rexmit.kernel import (
     BuildOptions,
+    Kernel,
     KernelError,
+    boot_command,
     build,
     cache_folder,
     check_boot,
+    engine_words,
     find_kernel,
+    init_words,
     kernels,
     missing,
     needs,
@@ -28,7 +32,7 @@ from rexmit.kernel import (
 from rexmit.kernel.configure import OPTIONAL, REQUIRED, absent_options, options_text
 from rexmit.kernel.make import key_of
 from rexmit.kernel.patches import Edit, apply_patches, load_patches, patches_text
-from rexmit.kernel.source import identify, version_of
+from rexmit.kernel.source import identify, unpack, version_of
 
 from .conftest import Command
 
@@ -163,6 +167,20 @@ def test_an_archive_is_unpacked(cache: Path, tree: Path, tmp_path: Path) -> None
     assert next(iter(stages)) == "unpacking the source"
     assert not (cache / "trees").exists()
     assert kernel.source_hash != identify(tree).hash
+
+
+def test_what_no_build_reads_is_not_unpacked(tree: Path, tmp_path: Path) -> None:
+    left_out = ["Documentation/tcp.rst", "sound/pci/a.c", "drivers/gpu/drm/a.h", "arch/arm/boot/a.dts"]
+    left_out += ["arch/xtensa/a.S", "tools/testing/a.c"]
+    unpacked = ["Documentation/Kconfig", "sound/Makefile", "arch/arm/Kconfig", "include/sound/core.h"]
+    unpacked += ["arch/x86/a.c", "arch/um/a.S", "drivers/net/tun.c", "tools/lib/sound/a.c"]
+    for name in (*left_out, *unpacked):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("\n")
+    source = identify(packed(tree, tmp_path / "linux.tar.gz"))
+    assert unpack(source, tmp_path / "there") == "6.1.7"
+    assert [name for name in unpacked if not (tmp_path / "there" / name).exists()] == []
+    assert [name for name in left_out if (tmp_path / "there" / name).exists()] == []
 
 
 def test_the_hash_follows_all_that_decides_the_kernel(
@@ -301,6 +319,14 @@ def test_a_patch_that_does_not_fit_names_its_place(tree: Path) -> None:
     done = apply_patches(tree, fitting)
     assert done.names == ()
     assert done.unfitting["neighbours"].startswith("net/core/neighbour.c has no places like")
+
+
+def test_an_engines_guest_tells_the_place_of_a_fault() -> None:
+    """Registers are of the level of information, and the kernel takes the last level that is given."""
+    kernel = Kernel(Path("k"), "6.1.1", 1000, "", "", "", "", (), (), (), "", 0.0, "")
+    words = boot_command(kernel, engine_words("library", "job"))
+    assert [word for word in words if word.startswith("loglevel=")][-1] == "loglevel=7"
+    assert "loglevel=5" in boot_command(kernel, init_words("program"))
 
 
 def test_an_edit_goes_before_after_or_instead() -> None:

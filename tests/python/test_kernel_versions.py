@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,13 +79,53 @@ def test_a_version_names_the_newest_kernel_of_it_and_the_default_stays_6_1(made:
     assert find_kernel() == find_kernel(name="6.1") == newer
     assert find_kernel(prefer=["c" * 16, "a" * 16]) == other
     assert find_kernel(name="6.1", prefer=["c" * 16, "a" * 16]) == old
-    for name, line in (
-        ("6.13", "run `rexmit kernel build --version 6.13`"),
-        ("6.12.1", "run `rexmit kernel build --version 6.12`"),
-        ("ccccc", "run `rexmit kernel build`"),
+
+
+def test_a_name_that_no_kernel_has_is_told_with_those_there_are(made: Make) -> None:
+    with pytest.raises(
+        KernelError, match=r"no kernel 6\.12 with a virtual clock in \S+; .*--version 6\.12`$"
     ):
-        with pytest.raises(KernelError, match=rf"no kernel {name} with a virtual clock in .*{line}"):
-            find_kernel(name=name)
+        find_kernel(name="6.12")
+    made("6.1.190", "a")
+    made("6.12.117", "b", source="/usr/src/linux-source-6.12.tar.xz")
+    made("6.12.117", "d", source="/home/me/linux")
+    made("6.1.192", "c", hz=250)
+    names = f"6.1.192-{'c' * 16} (HZ=250), 6.12.117-{'b' * 16}, 6.1.190-{'a' * 16}"
+    having = f"which has {names} and 1 more (`rexmit kernel status`); "
+    other = "name one of these, or build a tree of yours: `rexmit kernel build --source TREE`"
+    for name, hz, advice in (
+        ("6.13", None, "run `rexmit kernel build --version 6.13`"),
+        ("6.13.2", None, "run `rexmit kernel build --version 6.13`"),
+        ("6.12.1", None, other),
+        ("deadbeef", None, other),
+        ("linux-6.1", None, other),
+        ("6.12", 100, "run `rexmit kernel build --version 6.12 --hz 100`"),
+        ("bbbbb", None, "write 6 digits of a hash or more: bbbbbb"),
+        ("5.4", None, "only Linux 6.x can have one"),
+    ):
+        with pytest.raises(KernelError) as told:
+            find_kernel(hz, name)
+        assert having in str(told.value)
+        assert str(told.value).endswith(advice)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_of_a_kernel_is_refused(made: Make, name: str, rexmit: Command) -> None:
+    made("6.1.190", "a")
+    empty = "kernel: no name; write a version, such as 6.12, or the beginning of a hash"
+    with pytest.raises(UsageError, match=empty):
+        find_kernel(name=name)
+    for command in (
+        ("run", "hurtig-2006/short", "--backend", "uml", "--kernel", name),
+        ("kernel", "status", "--check", "--kernel", name),
+        ("kernel", "path", "--kernel", name),
+        ("emulate", "--virtual", "--kernel", name, "--server", "true", "--", "true"),
+    ):
+        said = rexmit(*command)
+        assert (said.returncode, said.stderr) == (2, f"rexmit: error: {empty}\n"), command
+    said = rexmit("kernel", "build", "--version", name)
+    assert said.returncode == 2
+    assert said.stderr.startswith(f"rexmit: error: version: {name!r} names no source of Debian: write two")
 
 
 def test_a_kernel_of_ones_own_source_takes_the_place_of_no_other(made: Make) -> None:
@@ -257,3 +298,13 @@ class TestWithTheKernels:
         bad = study().set("hosts.client.linux.congestion", "quic")
         with pytest.raises(StudyError, match=r"Linux 6\.12\.\d+ has no congestion control \"quic\"; it has "):
             bad.run(backend="uml", kernel="6.12", progress=False)
+
+
+def test_pages_of_results_name_kernels_by_what_stays_true_of_them() -> None:
+    """A hash is another with every patch, so that a page's would soon be of no kernel that can be built."""
+    pages = sorted((Path(__file__).parents[2] / "docs" / "studies").glob("*.md"))
+    assert pages
+    named = {
+        page.name: re.findall(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{16}\b", page.read_text()) for page in pages
+    }
+    assert {page: hashes for page, hashes in named.items() if hashes} == {}

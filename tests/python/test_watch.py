@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import rexmit
-from rexmit.run.progress import shown_study
+from rexmit.run.progress import shown_progress, shown_study
 from rexmit.run.watch import MOST_LEVELS, Watch
 
 STUDY = """
@@ -135,3 +135,13 @@ def on_terminal(*arguments: str) -> str:
     process.wait()
     os.close(ours)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text.decode())
+
+
+def test_who_is_waited_for_is_told_before_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    """Elsewhere than on a terminal, where a line comes only when work goes on."""
+    with shown_progress() as report:
+        assert report is not None
+        report("waiting for the build of process 7", 0, 1)
+        assert capsys.readouterr().err == "rexmit: waiting for the build of process 7\n"
+        report("compiling", 0, 10)
+        assert capsys.readouterr().err == ""

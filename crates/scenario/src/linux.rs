@@ -77,7 +77,8 @@ pub struct LinuxSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synack_retries: Option<u8>,
     /// Send buffer of the socket: what an application would ask for; the kernel takes twice as much and no
-    /// longer adapts it (SO_SNDBUF, beyond the limit where allowed).
+    /// longer adapts it (SO_SNDBUF, beyond the limit where allowed). TCP asks whether it is full only where it begins a new
+    /// super-packet, so that a sender whose congestion window is full queues more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<Bytes>,
     /// Receive buffer of the socket, likewise (SO_RCVBUF).

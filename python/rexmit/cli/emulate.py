@@ -23,7 +23,6 @@ from rexmit.cli.emulate_network import (
     find_network,
     holders,
     introduce,
-    machine_congestion,
     network_environment,
     prompt,
     read_network,
@@ -36,6 +35,7 @@ from rexmit.errors import UsageError, one_line
 from rexmit.kernel import DEFAULT_VERSION
 from rexmit.run.emulation import INVALID, EmulationError, EmulationOptions, Listener, ProgramAt
 from rexmit.run.emulation import emulate as run_emulation
+from rexmit.run.this_kernel import machine_congestion
 from rexmit.study.settings import parse_assignment
 from rexmit.terminal import moves
 

@@ -192,14 +192,6 @@ def introduce(
             yield f"a shell at another host, in another terminal: rexmit emulate --enter {other}"
 
 
-def machine_congestion() -> str | None:
-    """What this machine's kernel gives sockets that ask for no congestion control; None where it hides it."""
-    try:
-        return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip() or None
-    except OSError:
-        return None
-
-
 def _each(
     network: EmulatedNetwork, option: str, given: Sequence[tuple[str, str]], role: str
 ) -> tuple[ProgramAt, ...]:

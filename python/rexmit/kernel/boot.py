@@ -64,10 +64,10 @@ def boot_command(
         "root=host",
         "rootfstype=hostfs",
         "rw",
+        # What a BUG says is a warning, which `quiet` would hide. Of two levels the last counts.
+        "loglevel=5",
         *first,
         f"mem={memory}",
-        # What a BUG says is a warning, which `quiet` would hide.
-        "loglevel=5",
         "con0=fd:0,fd:1",
         "time-travel=inf-cpu",
         f"time-travel-start={start}",

@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from rexmit.errors import StoreError
+from rexmit.errors import StoreError, UsageError
 from rexmit.files import LockFile, make_folder, remove_tree
 from rexmit.kernel.driver import PATCH
 from rexmit.kernel.errors import KernelError
@@ -100,8 +100,10 @@ def find_kernel(hz: int | None = None, name: str | None = None, prefer: Sequence
     and a hash, as its folder has them. Without one, `DEFAULT_VERSION` goes before others; without `hz`,
     `DEFAULT_HZ` does; and Debian's before those of one's own sources, so that building one changes no other
     results. Of those that fit, the first whose hash is in `prefer` goes before all. Raises
-    KernelError, which says how to build one, where there is none.
+    KernelError, which says how to build one, where there is none, and UsageError for an empty name.
     """
+    if name is not None and not name.strip():
+        raise UsageError("kernel: no name; write a version, such as 6.12, or the beginning of a hash")
     fitting = [
         one for one in kernels() if (hz is None or one.hz == hz) and (name is None or is_called(one, name))
     ]
@@ -124,15 +126,42 @@ def is_called(kernel: Kernel, name: str) -> bool:
 
 
 def _no_kernel(hz: int | None, name: str | None) -> str:
-    """That there is none, and what to do."""
-    ticks = hz if hz is not None and hz != DEFAULT_HZ else None
+    """That there is none, which there are, and what to do."""
     kind = " ".join(part for part in (name, f"with HZ={hz}" if hz else "") if part)
+    there = kernels()
+    having = f", which has {_listed(there)}" if there and name is not None else ""
+    told = f"no kernel{' ' + kind if kind else ''} with a virtual clock in {cache_folder()}{having}"
+    return f"{told}; {_instead(there, hz, name)}"
+
+
+def _instead(there: Sequence[Kernel], hz: int | None, name: str | None) -> str:
+    """What to do where no kernel is called so."""
+    fitting = [one for one in there if hz is None or one.hz == hz]
+    short = next((one.hash for one in fitting if name and one.hash.startswith(name)), None)
+    if short is not None:
+        return f"write {_SHORTEST_HASH} digits of a hash or more: {short[:_SHORTEST_HASH]}"
+    numbers = re.fullmatch(r"(\d+\.\d+)(\.\d+)?", name or "")
+    if numbers and not numbers[1].startswith("6."):
+        return "only Linux 6.x can have one"
+    # Debian has one source of each version: where that was built, it is not the one that is meant.
+    other = numbers is None or (
+        numbers[2] is not None and any(is_of(one.version, numbers[1]) for one in there)
+    )
+    if name is not None and other and fitting:
+        return "name one of these, or build a tree of yours: `rexmit kernel build --source TREE`"
     lacking = missing()
     first = f"first {install_line(lacking)}, then " if lacking else ""
-    return (
-        f"no kernel{' ' + kind if kind else ''} with a virtual clock in {cache_folder()}; "
-        f"{first}run `{build_line(name, ticks)}`"
-    )
+    ticks = hz if hz is not None and hz != DEFAULT_HZ else None
+    return f"{first}run `{build_line(numbers and numbers[1], ticks)}`"
+
+
+def _listed(there: Sequence[Kernel]) -> str:
+    """Of each version the kernel that it means, by its whole name, and how many more there are."""
+    kinds = {(one.version, one.hz): None for one in there}
+    named = [find_kernel(hz, version) for version, hz in kinds]
+    names = [f"{one.version}-{one.hash}{'' if one.hz == DEFAULT_HZ else f' (HZ={one.hz})'}" for one in named]
+    more = len(there) - len(named)
+    return ", ".join(names) + (f" and {more} more (`rexmit kernel status`)" if more else "")
 
 
 def with_hash(key: str) -> Kernel | None:

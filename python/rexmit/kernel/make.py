@@ -74,7 +74,7 @@ def build(options: BuildOptions | None = None) -> Kernel:
         raise UsageError(f"hz is {options.hz}; choose one of {', '.join(map(str, HZ_CHOICES))}")
     if options.source is not None and options.version is not None:
         raise UsageError("version: names Debian's source of it; leave it out where a source is given")
-    version = options.version or DEFAULT_VERSION
+    version = DEFAULT_VERSION if options.version is None else options.version
     check_version(version)
     require_platform()
     report = options.progress or (lambda stage, done, total: None)

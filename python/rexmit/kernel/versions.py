@@ -52,11 +52,10 @@ def is_of(version: str, name: str) -> bool:
     return version == name or version.startswith((f"{name}.", f"{name}-"))
 
 
-def build_line(name: str | None = None, hz: int | None = None) -> str:
-    """The command that builds a kernel of this name, as far as a name says what to build."""
-    found = re.match(r"\d+\.\d+(?![\d-])", name or "")
-    version = f" --version {found[0]}" if found and found[0] != DEFAULT_VERSION else ""
-    return f"rexmit kernel build{version}{'' if hz is None else f' --hz {hz}'}"
+def build_line(version: str | None = None, hz: int | None = None) -> str:
+    """The command that builds Debian's source of this version, such as 6.12, with so many ticks."""
+    named = "" if version in (None, DEFAULT_VERSION) else f" --version {version}"
+    return f"rexmit kernel build{named}{'' if hz is None else f' --hz {hz}'}"
 
 
 def _numbers(version: str) -> list[int]:

@@ -28,6 +28,8 @@ from rexmit.terminal import moves, terminal
 LINE_EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
 
+WAITING = "waiting for "
+"""Begins the name of a stage in which another process is at work."""
 
 REFRESHES = 4.0
 """Of the table under the bars, a second."""
@@ -200,6 +202,8 @@ class _Lines:
         now = time.monotonic()
         if _kind(stage) != self._stage:
             self._stage, self._began, self._last, self._first = _kind(stage), now, now, done
+            if stage.startswith(WAITING):  # no second call comes while it lasts
+                print(f"rexmit: {stage}", file=sys.stderr, flush=True)
         elif now - self._last >= LINE_EVERY or done == total:
             self._last = now
             rate = (done - self._first) / max(now - self._began, 1e-9)

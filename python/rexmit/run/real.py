@@ -34,6 +34,7 @@ from rexmit.run.judged import JudgedCaptures
 from rexmit.run.processes import agent_command
 from rexmit.run.programs import IN_GUEST, guest_of_each, place_of, start_of
 from rexmit.run.stopping import asked
+from rexmit.run.this_kernel import unnamed_congestion
 from rexmit.run.unreached import Unreached
 from rexmit.study import StudySpec
 from rexmit.study.traces import trace_files
@@ -273,6 +274,10 @@ class KernelBackend(RealBackend):
     name = "kernel"
     real_time = True
 
+    def __init__(self, spec: StudySpec, options: BackendOptions) -> None:
+        super().__init__(spec, options)
+        self._protocols: set[str] = set()
+
     def command(self, job: Path, folder: Path) -> list[str]:
         """An interpreter of this machine."""
         if self._spec.has_programs:
@@ -282,7 +287,13 @@ class KernelBackend(RealBackend):
             put(job, json.dumps(runs))
         return agent_command("host", job)
 
+    def check(self, step: Step) -> list[str]:
+        """Warnings about the study, and about what it has of this machine without naming it."""
+        warnings = super().check(step)
+        return [*warnings, *(unnamed_congestion(self._spec) if "tcp" in self._protocols else [])]
+
     def _can_speak(self, protocols: Sequence[str]) -> None:
+        self._protocols.update(protocols)
         if "sctp" in protocols and not has_sctp():
             raise StudyError(
                 f"{self._where}: {self.describe()} has no SCTP; "
