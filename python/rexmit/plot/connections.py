@@ -76,7 +76,7 @@ class Causes:
 
 @dataclass(frozen=True)
 class Waits:
-    """What held it back from sending, a row each; without gaps from its first packet with data to its last."""
+    """What held it back, a row each, without gaps from its first packet with data to its last."""
 
     start_ns: Integers
     end_ns: Integers

@@ -30,7 +30,7 @@ COLOURS = {
     "timer": "#d55e00",
     "unknown": "#ffffff",
 }
-"""A colour for what may hold a sender back; the reasons of one answer (`GROUPS`) have one or two that are near."""
+"""What may hold a sender back by its colour; the reasons of one answer (`GROUPS`) have one, or near ones."""
 
 HATCHED = ("idle-restart", "timer", "unknown")
 """What is told by its hatching from another of its colour, or from the paper."""

@@ -179,7 +179,9 @@ def _held(flow: Flow, side: str, known: Known) -> tuple[Table, dict[str, Any]]:
         "to": rows["last_number"],
     }
     told = why(flow.row, side)
-    return table, ({"held": words} if words else {}) | ({"why": f"{told[:1].upper()}{told[1:]}."} if told else {})
+    return table, ({"held": words} if words else {}) | (
+        {"why": f"{told[:1].upper()}{told[1:]}."} if told else {}
+    )
 
 
 def _rtt(heard: Columns, samples: Columns) -> Table:
