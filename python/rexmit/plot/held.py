@@ -7,8 +7,10 @@ could not tell apart, in print or for anybody's eyes, hatching and letters do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -16,7 +18,9 @@ from matplotlib.patches import Patch
 
 from rexmit.analyse.held import HELD, LETTERS
 from rexmit.plot import glyphs, style
-from rexmit.plot.connections import Floats, Integers, Truths, Waits
+from rexmit.plot.connections import Floats, Truths, Waits
+
+Names: TypeAlias = npt.NDArray[np.str_]
 
 COLOURS = {
     "application": "#c9c9c9",
@@ -75,7 +79,8 @@ def draw_band(axes: Axes, waits: Waits, start_ns: int, theme: style.Theme) -> li
         own = np.array([one == by for one in band.by], dtype=bool)
         if not own.any():
             continue
-        look = {"facecolor": COLOURS[by], "edgecolor": theme.ink, "hatch": "////" if by in HATCHED else None}
+        look: dict[str, Any] = {"facecolor": COLOURS[by], "edgecolor": theme.ink}
+        look["hatch"] = "////" if by in HATCHED else None
         bars = _bars(band, own)
         parts = axes.broken_barh(bars, (0, 1), linewidth=0, **look)
         glyphs.named(parts, f"held-{by}")
@@ -111,8 +116,8 @@ def _cut(waits: Waits, start_ns: int, span: tuple[float, float]) -> Floats:
 
 
 def _pieces(
-    cut: Floats, by: Integers, certain: Truths, span: tuple[float, float]
-) -> tuple[Floats, Integers, Truths]:
+    cut: Floats, by: Names, certain: Truths, span: tuple[float, float]
+) -> tuple[Floats, Names, Truths]:
     """As many pieces of the time as can be told apart, each with what took most of it."""
     edges = np.linspace(*span, MOST_PARTS + 1)
     kinds = [(name, sure) for name in HELD for sure in (False, True)]
