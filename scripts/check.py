@@ -208,6 +208,19 @@ def tests(scratch: Path) -> list[Check]:
         Check("pages: end to end", TESTS, [*NPM, "e2e"], uses=["chromium"], beside=True),
         Check("README examples", TESTS, [PYTHON, "scripts/readme_test.py", *EXECUTED], beside=True),
         Check("pages: unit tests", TESTS, [*NPM, "test"], beside=True),
+        # What goes with programs is of no workspace of ours.
+        Check(
+            "rexmitstack in Rust",
+            TESTS,
+            [
+                *("cargo", "test", "--locked", "--manifest-path=rust/rexmitstack/Cargo.toml"),
+                "--target-dir=target/rexmitstack",
+            ],
+            beside=True,
+        ),
+        Check(
+            "rexmitstack in Go", TESTS, ["go", "-C", "go/rexmitstack", "test", "./..."], ["go"], beside=True
+        ),
         # The second version has had all that time to compile; few tests want it.
         Check("kernel 6.12", TESTS, [*LAST, PYTHON, "scripts/kernel.py", "6.12"], behind=True),
         Check("pytest: kernel 6.12", TESTS, [*pytest(scratch / "kernel-6.12"), "-m", "second_kernel"]),

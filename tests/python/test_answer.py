@@ -14,7 +14,7 @@ from rexmit.analyse.stats import mean_interval
 from rexmit.cli import main
 from rexmit.diff.beside import document_of_two
 from rexmit.report.answer import answer_of
-from rexmit.report.document import document_of
+from rexmit.report.document import Sheet, document_of
 
 from .test_report import Page, small
 
@@ -101,6 +101,25 @@ def test_a_study_without_factors_says_what_it_gave(folders: dict[str, Path]) -> 
     assert found is not None
     assert found.headline.startswith("In 3 runs of one scenario: the transmission time ")
     assert found.rows == []
+
+
+def test_the_answer_says_what_held_the_runs_at_both_ends_of_the_largest_effect(
+    folders: dict[str, Path],
+) -> None:
+    (sheet, *_) = told_sheets(folders["fast"])
+    assert (sheet.title, sheet.heads) == ("Why not faster?", [])
+    low, high = (row[0] for row in sheet.rows)
+    assert re.match(r"At one-way delay 5 ms \(run \d+\): .+ held .+ (\d+ %|all) of ", low)
+    assert re.match(r"At one-way delay 80 ms \(run \d+\): .+ held .+ (\d+ %|all) of ", high)
+    (own,) = (row[0] for row in told_sheets(folders["one"])[0].rows)
+    assert own.startswith("Run 0: ")
+
+
+def told_sheets(folder: Path) -> list[Sheet]:
+    """The tables of a report's answer."""
+    answer = document_of(open_results(folder)).answer
+    assert answer is not None
+    return list(answer.sheets)
 
 
 def test_the_page_opens_with_the_answer_and_ends_with_the_testbed(

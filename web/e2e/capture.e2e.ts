@@ -80,7 +80,7 @@ const brightness = (page: Page): Promise<number> =>
 test("the graphs stand under each other, the lists under them", { skip }, async () => {
   const page = await open("trace.txt");
   const names = await page.locator("canvas").evaluateAll((all) => all.map((one) => one.dataset.panel));
-  assert.deepEqual(names, ["sequence", "outstanding", "cwnd", "rtt", "throughput"]);
+  assert.deepEqual(names, ["sequence", "held", "outstanding", "cwnd", "rtt", "throughput"]);
   const lists = await page.locator(".rx-list h3").allTextContents();
   assert.equal(await page.locator(".rx-tip").isVisible(), false);
   assert.deepEqual(lists, ["Sent again (1)", "What the emulator did (5)"]);
@@ -153,7 +153,20 @@ test("the legend hides what it names, and a graph may be folded away", { skip },
   await page.locator(".rx-legend").getByText("SACK block").click();
   await page.locator(".rx-bar").getByText("RTT").click();
   await fragment(page, /^#v1-server;hsack;xrtt$/);
-  assert.equal(await page.locator("canvas").count(), 4);
+  assert.equal(await page.locator("canvas").count(), 5);
+  await page.close();
+});
+
+test("the band under the packets says what held the sender back", { skip }, async () => {
+  const page = await open("trace.txt");
+  const why = await page.locator(".rx-why").textContent();
+  assert.match(why ?? "", /^Why not faster\? Not held back by the network: the server's application/);
+  await page.locator(".rx-legend").getByText("the application had nothing to send (A), 96 %").waitFor();
+  const band = page.locator('canvas[data-panel="held"]');
+  const box = await band.boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + 78 + (box.width - 92) * 0.45, box.y + 30);
+  await page.locator(".rx-tip", { hasText: "the application had nothing to send" }).waitFor();
   await page.close();
 });
 

@@ -139,6 +139,19 @@ export interface ViewHead {
   interval: number;
   /** Number of the connection in its run, where that is known. */
   of?: number;
+  /** Why it is not faster: what held the sender back, in one sentence. */
+  why?: string;
+  /** What the numbers of `by` in its table `held` are called. */
+  held?: HeldWord[];
+}
+
+/** What may hold a sender back. */
+export interface HeldWord {
+  label: string;
+  letter: string;
+  colour: string;
+  /** True for what is hatched. */
+  hatched: boolean;
 }
 
 /** Packets that look alike: new, or sent again for one cause. */

@@ -137,18 +137,18 @@ test("the queue to begin with is that in which the data of the connection wait l
   assert.equal(linkFor(trace, view, null)!.head.direction, "b");
   assert.equal(linkFor(trace, view, "c")!.head.direction, "c");
   assert.equal(linkFor(trace, view, "no such")!.head.direction, "b");
-  assert.equal(layerOf(trace, "1-server", false, false).queue!.title, "link b");
+  assert.equal(layerOf(trace, "1-server", false).queue!.title, "link b");
 });
 
 test("without a log of queues there is no graph of them", () => {
-  const layer = layerOf(readTrace(plain), "1-server", false, false);
+  const layer = layerOf(readTrace(plain), "1-server", false);
   assert.equal(layer.queue, null);
   assert.equal(panel.has(layer), false);
 });
 
 test("both measures are drawn, fitted, and tell why under the pointer", () => {
   for (const measure of ["packets", "ms"] as const) {
-    const layer = layerOf(traced(ONE), "1-server", false, false, { link: null, measure });
+    const layer = layerOf(traced(ONE), "1-server", false, { link: null, measure });
     const range = fitted(panel, [layer], [0, 0.04], new Set());
     assert.ok(Math.abs(range[1] - 1.1 * (measure === "packets" ? 2 : 20)) < 1e-9, String(range));
     const pen = new SvgPen();

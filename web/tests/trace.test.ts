@@ -23,7 +23,7 @@ const read = async (name: string): Promise<Trace> =>
 const tcp = await read("trace.txt");
 const sctp = await read("trace-sctp.txt");
 const view = tcp.view("1-server");
-const layer = layerOf(tcp, "1-server", false, false);
+const layer = layerOf(tcp, "1-server", false);
 const near = (given: ArrayLike<number>, expected: number[]): void => {
   assert.equal(given.length, expected.length);
   Array.from(given).forEach((value, at) => assert.ok(Math.abs(value - expected[at]) < 1e-9, `${value}`));
@@ -177,7 +177,7 @@ test("an SVG file has every graph, its axes, its legend and a title, and is well
 });
 
 test("files are light, whatever the screen is", () => {
-  const dark = layerOf(tcp, "1-server", true, false);
+  const dark = layerOf(tcp, "1-server", true);
   const shown = { range: wholeOf([dark]), all: [dark], hidden: new Set<string>(), folded: new Set<string>() };
   const text = svg([column(dark)], shown);
   assert.ok(text.includes(lookOf(false).names.ack));
@@ -185,7 +185,7 @@ test("files are light, whatever the screen is", () => {
 });
 
 test("the second of two traces has colours of its own in the legend", () => {
-  const second = layerOf(tcp, "1-server", false, true);
+  const second = layerOf(tcp, "1-server", false, undefined, "lower");
   const segment = entries([layer, second]).find((entry) => entry.label === "segment");
   assert.ok(segment?.second && segment.second !== segment.colour);
   assert.equal(entries([layer]).find((entry) => entry.label === "segment")?.second, undefined);

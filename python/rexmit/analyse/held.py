@@ -27,6 +27,20 @@ HELD = {
 }
 """What may hold a sender back, in words."""
 
+LETTERS = {
+    "application": "A",
+    "receive-window": "W",
+    "send-buffer": "B",
+    "slow-start": "S",
+    "after-loss": "L",
+    "idle-restart": "I",
+    "path-rate": "P",
+    "recovery": "R",
+    "timer": "T",
+    "unknown": "?",
+}
+"""A letter for each, where there is no room for more."""
+
 GROUPS = {
     "application": ("application",),
     "receive-window": ("receive-window",),

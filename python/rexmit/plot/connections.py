@@ -75,6 +75,16 @@ class Causes:
 
 
 @dataclass(frozen=True)
+class Waits:
+    """What held it back, a row each, without gaps from its first packet with data to its last."""
+
+    start_ns: Integers
+    end_ns: Integers
+    by: npt.NDArray[np.str_]
+    certain: Truths
+
+
+@dataclass(frozen=True)
 class Side:
     """One side of a connection: what it sent, and how that was acknowledged."""
 
@@ -85,6 +95,7 @@ class Side:
     acks: Acks
     sacks: Sacks
     causes: Causes
+    waits: Waits
 
 
 @dataclass(frozen=True)
@@ -163,4 +174,6 @@ def _side(flow: Flow, name: str, other: str) -> Side:
     blocks = Sacks(sacks["time_ns"], sacks["left"], sacks["right"], places, sacks["duplicate"])
     again = flow.of(flow.retransmissions, name)
     causes = Causes(again["number"], again["cause"], again["need"])
-    return Side(name, row[f"{name}_address"], row[f"{name}_bytes"], segments, acks, blocks, causes)
+    held = flow.of(flow.held, name)
+    waits = Waits(held["start_ns"], held["end_ns"], held["by"], held["confidence"] == "certain")
+    return Side(name, row[f"{name}_address"], row[f"{name}_bytes"], segments, acks, blocks, causes, waits)

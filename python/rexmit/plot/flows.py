@@ -24,7 +24,7 @@ Columns: TypeAlias = dict[str, Any]
 NOTHING = -(2**63)
 """No value, in columns of whole numbers."""
 
-ROWS = ("segments", "sacks", "retransmissions", "rtt", "loss_events")
+ROWS = ("segments", "sacks", "retransmissions", "rtt", "loss_events", "held")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Flow:
     retransmissions: Columns
     rtt: Columns
     loss_events: Columns
+    held: Columns
 
     @property
     def start_ns(self) -> int:

@@ -132,19 +132,18 @@ def figure(flow: Flow, graph: str, view: View) -> Figure:
     """A figure of one graph."""
     side = side_of(flow, view)
     theme = style.theme_of(view.theme)
+    if graph == "tsg":
+        title = view.title or f"Time sequence: {route(flow, side)}"
+        return tsg.sheet(connections.of_flow(flow), tsg.View(side, view.t, theme, causes=True), title)
     sheet = Figure(figsize=SIZE, layout="constrained")
     axes = sheet.add_subplot()
-    name = {"tsg": "Time sequence", "cwnd": "Congestion window"}.get(graph)
-    if graph == "tsg":
-        seen = connections.of_flow(flow)
-        lines = tsg.plot(axes, seen, tsg.View(side, view.t, theme, causes=True))
-    elif graph == "cwnd":
+    if graph == "cwnd":
+        name = "Congestion window"
         lines = measures.draw_cwnd(axes, flow, side, theme, view.state)
     else:
         name, drawer = measures.DRAWERS[graph]
         lines = drawer(axes, flow, side, theme)
-    if graph != "tsg":
-        _time_axis(axes, flow, view)
+    _time_axis(axes, flow, view)
     style.legend_below(sheet, lines)
     style.title(axes, view.title or f"{name}: {route(flow, side)}")
     return sheet

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from rexmit.errors import UsageError, nearest
@@ -146,7 +146,7 @@ def family(theme: Theme, count: int) -> list[tuple[float, float, float, float]]:
     return [matplotlib.colormaps[theme.family](step) for step in steps]
 
 
-def legend_below(figure: Figure, handles: Sequence[Line2D]) -> None:
+def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
     """One legend for the figure below its axes, where it covers nothing; equal labels are named once."""
     named = {str(handle.get_label()): handle for handle in reversed(handles)}
     ordered = [named[label] for label in dict.fromkeys(str(handle.get_label()) for handle in handles)]

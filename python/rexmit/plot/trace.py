@@ -10,6 +10,8 @@ are named `FLOW-SIDE.TABLE`, where FLOW is `1` for connection 1 and `a1` for ass
 - `sacks`: SACK blocks, by the row of the acknowledgment and from its number on (of SCTP, `reports` has those
   rows).
 - `rtt`, `again` (retransmissions), `state` (cwnd, ssthresh, SRTT, RTO).
+- `held`: what held the side back, from `t` to `until`, by its number among the words of the view's head
+  (`held`); `from` and `to` are the packets with data at both ends of that time.
 - `verdicts`, of all connections: what the emulator did to each packet.
 - `queue-N`, of a run: when each packet entered and left the queue of link N of the head's `queues`.
 """

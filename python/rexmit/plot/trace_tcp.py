@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rexmit._native import comment_says_dropped
+from rexmit.analyse.held import HELD, LETTERS, why
 from rexmit.analyse.overview import cause_counts, goodput
 from rexmit.analyse.quantities import duration, rate, size
 from rexmit.analyse.words import evidence, vantage_limits
@@ -14,6 +15,7 @@ from rexmit.plot import series
 from rexmit.plot.causes import groups
 from rexmit.plot.connections import Causes
 from rexmit.plot.flows import NOTHING, Columns, Flow, chosen
+from rexmit.plot.held import COLOURS, HATCHED
 from rexmit.plot.pack import Scaled
 from rexmit.plot.trace_columns import NEW, Known, Table, jumps, look, notes, or_less, places, repairs
 from rexmit.plot.trace_queues import is_of_network, lost_on_links
@@ -39,7 +41,9 @@ def flow_views(
         _add(tables, f"{number}-{side}.sacks", _sacks(rows, flow.of(flow.sacks, side)))
         if side not in sent:
             continue
-        views.append(_head(flow, side, known, kinds))
+        waits, held = _held(flow, side, known)
+        _add(tables, f"{number}-{side}.held", waits, "t")
+        views.append(_head(flow, side, known, kinds) | held)
         _add(tables, f"{number}-{side}.again", _again(rows, flow.of(flow.retransmissions, side)))
         _add(tables, f"{number}-{side}.rtt", _rtt(own[series.other(side)], flow.of(flow.rtt, side)))
         state = states[side] if side in states else _urgent(flow, side, rows)
@@ -154,6 +158,32 @@ def _again(rows: Columns, again: Columns) -> Table:
     return repairs(at, chosen(again, keep), evidence)
 
 
+def _held(flow: Flow, side: str, known: Known) -> tuple[Table, dict[str, Any]]:
+    """What held the sender back, a row each; and the words for it, with the sentence that sums it up."""
+    rows = flow.of(flow.held, side)
+    if known.t is not None:
+        first, last = (flow.start_ns + round(1e9 * seconds) for seconds in known.t)
+        rows = chosen(rows, (rows["end_ns"] >= first) & (rows["start_ns"] <= last))
+    there = [by for by in HELD if (rows["by"] == by).any()]
+    words = [
+        {"label": HELD[by], "letter": LETTERS[by], "colour": COLOURS[by], "hatched": by in HATCHED}
+        for by in there
+    ]
+    table = {
+        "t": Scaled(rows["start_ns"] - flow.start_ns, 1e-9),
+        "until": Scaled(rows["end_ns"] - flow.start_ns, 1e-9),
+        "by": np.array([there.index(by) for by in rows["by"]], dtype=np.uint8),
+        "certain": rows["confidence"] == "certain",
+        "bytes": rows["bytes"],
+        "from": rows["first_number"],
+        "to": rows["last_number"],
+    }
+    told = why(flow.row, side)
+    return table, ({"held": words} if words else {}) | (
+        {"why": f"{told[:1].upper()}{told[1:]}."} if told else {}
+    )
+
+
 def _rtt(heard: Columns, samples: Columns) -> Table:
     at, keep = _places(heard, samples["number"])
     return {
@@ -191,6 +221,7 @@ def _rows(column: Any, keep: Any) -> Any:
     return column[keep]
 
 
-def _add(tables: dict[str, Table], name: str, table: Table) -> None:
-    if len(table["row"]):
+def _add(tables: dict[str, Table], name: str, table: Table, key: str = "row") -> None:
+    column = table[key]
+    if len(column.values if isinstance(column, Scaled) else column):
         tables[name] = table

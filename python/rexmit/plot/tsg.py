@@ -25,6 +25,7 @@ from rexmit.errors import UsageError
 from rexmit.plot import connections, glyphs, style
 from rexmit.plot.causes import groups
 from rexmit.plot.connections import FIN, PSH, RST, SYN, Connection, Floats, Integers, Side, Truths
+from rexmit.plot.held import HEIGHT, draw_band
 
 _ABOVE, _BELOW, _BESIDE = (0.0, 8.0), (0.0, -8.0), (5.5, 0.0)
 """Where a letter stands beside what it names: points to the right and up."""
@@ -79,11 +80,29 @@ def draw(
     view = View(direction, t, style.theme_of(theme), causes=causes)
     seen = connections.choose(connections.read(Path(capture)), connection, os.fspath(capture))
     with style.styled(view.theme):
+        return style.save(sheet(seen, view, title or _route(seen, view)), out)
+
+
+def sheet(seen: Connection, view: View, title: str) -> Figure:
+    """A figure of the graph with its legend; below it, where that is known, what held the sender back.
+
+    Raises UsageError where `view` leaves nothing to see.
+    """
+    if not len(seen.side(view.direction).waits.by):
         figure = Figure(figsize=SIZE, layout="constrained")
         axes = figure.add_subplot()
         style.legend_below(figure, plot(axes, seen, view))
-        style.title(axes, title or _route(seen, view))
-        return style.save(figure, out)
+    else:
+        width, height = SIZE
+        figure = Figure(figsize=(width, height + HEIGHT), layout="constrained")
+        axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[1, 0.05])
+        lines = plot(axes, seen, view)
+        axes.set_xlabel("")
+        below.set_xlabel("Time since the first packet (s)")
+        band = draw_band(below, seen.side(view.direction).waits, seen.start_ns, view.theme)
+        style.legend_below(figure, [*lines, *band])
+    style.title(axes, title)
+    return figure
 
 
 def plot(axes: Axes, seen: Connection, view: View) -> list[Line2D]:

@@ -22,6 +22,7 @@ from rexmit.plot.figures import OPEN_MARKS, OPEN_MEANING, readable
 from rexmit.report.answer import HEADS, answer_of
 from rexmit.report.figures import draw_figures
 from rexmit.report.testbed import Facts, provenance_facts, testbed_facts
+from rexmit.report.why import WHY, why_lines
 from rexmit.run import Results
 from rexmit.units import plural
 
@@ -142,12 +143,15 @@ def document_of(results: Results, notices: Sequence[str] = (), notes: bool = Tru
         notices=told,
         no_figures=why,
         unreached="" if unreached is None else unreached.text,
-        answer=told_answer(results),
+        answer=told_answer(results, why=True),
     )
 
 
-def told_answer(results: Results, *, pictures: bool = True) -> Told | None:
-    """The answer, with its figure where `pictures` are asked for; None where there is none."""
+def told_answer(results: Results, *, pictures: bool = True, why: bool = False) -> Told | None:
+    """The answer, with its figure where `pictures` are asked for; None where there is none.
+
+    `why` adds what held the senders of its runs back, for which these may be run again.
+    """
     found = answer_of(results)
     if found is None:
         return None
@@ -164,6 +168,8 @@ def told_answer(results: Results, *, pictures: bool = True) -> Told | None:
             caption += f"; thin: each level of {found.words[second]}"
         drawn.append(picture_of(sheet, "answer-figure", f"{caption}."))
     sheets = [Sheet("", HEADS, found.rows)] if len(found.effects) > 1 else []
+    if why and (lines := why_lines(results, found)):
+        sheets.insert(0, Sheet(WHY, [], [[line] for line in lines]))
     return Told(found.headline, found.more, drawn, sheets)
 
 

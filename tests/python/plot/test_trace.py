@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from rexmit import Results, Study, UsageError, run_one
+from rexmit import Results, Study, UsageError, analyze, run_one
+from rexmit.analyse.held import HELD
 from rexmit.plot import page, trace, trace_queues
 from rexmit.plot.flows import NOTHING, Flow, read_flows
 from rexmit.plot.trace import About, Part, pack_part, pack_trace
@@ -295,7 +296,7 @@ def test_a_page_runs_in_a_browser(lost_segment: Path, rexmit: Command, tmp_path:
     )
     assert 'data-ready="true"' in done.stdout
     shown = done.stdout.partition("</main>")[0]
-    assert shown.count("<canvas") == 4
+    assert shown.count("<canvas") == 5
     assert "after 3 duplicate ACKs" in shown
     assert "Uncaught" not in done.stderr
 
@@ -385,6 +386,21 @@ def test_a_log_without_times_in_the_queue_has_no_queues(shared: Shared) -> None:
     assert trace_queues.queues_of(old) == []
     assert trace_queues.queue_tables(old) == {}
     assert trace_queues.ends_of(["10.0.0.1:5001", "10.0.0.2:40000"], old) is None, "no port of a run"
+
+
+def test_a_view_has_what_held_its_sender_with_words(lost_segment: Path) -> None:
+    head, tables = read(pack_trace(lost_segment))
+    (view,) = head["views"]
+    found = analyze(lost_segment)
+    assert view["why"][1:-1] == found.why(1)["server"][1:]
+    own, rows = tables["1-server.held"], found.held
+    assert [view["held"][at]["label"] for at in own["by"]] == [HELD[by] for by in rows["by"]]
+    start = found.connections["start_ns"][0]
+    assert list(own["t"]) == [time - start for time in rows["start_ns"]]
+    assert list(own["until"]) == [time - start for time in rows["end_ns"]]
+    assert list(own["to"]) == rows["last_number"].to_list()
+    part = read(pack_part(lost_segment, Part(t=(0.0, 0.0215))))[1]["1-server.held"]
+    assert 0 < len(part["t"]) < len(own["t"])
 
 
 def test_the_committed_blocks_are_what_is_written(lost_segment: Path) -> None:

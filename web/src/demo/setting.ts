@@ -31,7 +31,7 @@ const SEGMENT = 1448;
 
 /** Stacks by their profiles, with the congestion controls that may be chosen. */
 export const STACKS: Record<string, { title: string; controls: string[] }> = {
-  "linux-6.1": { title: "Linux 6.1", controls: ["cubic", "reno"] },
+  "linux-6.1": { title: "Linux 6.1", controls: ["cubic", "reno", "bbr"] },
   "linux-2.6.15": { title: "Linux 2.6.15", controls: [] },
   "freebsd-7.2": { title: "FreeBSD 7.2", controls: [] },
   "freebsd-6.0": { title: "FreeBSD 6.0", controls: [] },

@@ -41,7 +41,7 @@ export function drawPanel(
 ): Sheet {
   const sheet = scales(pen, panel, shown, place);
   const title = fitting(sheet.box.width, titles(panel.title(layers), panel.brief, place.title));
-  axes(sheet, layers[0].look, title, place.lowest);
+  axes(sheet, layers[0].look, title, place.lowest, !panel.band);
   pen.within(sheet.box, panel.name, () => {
     for (const layer of layers) panel.draw(sheet, layer);
   });
@@ -63,7 +63,7 @@ function scales(
 ): Sheet {
   const { t0, t1, y0, y1 } = shown.range;
   const values = panel.most
-    ? (last ?? fitted(panel, shown.all, [t0, t1], shown.hidden))
+    ? (last ?? (panel.band ? [0, 1] : fitted(panel, shown.all, [t0, t1], shown.hidden)))
     : ([y0, y1] as const);
   return sheetOf(pen, inner(place, place.lowest), [t0, t1], values, shown.hidden);
 }
@@ -100,9 +100,13 @@ export class Chart {
     const shares = this.places.reduce((sum, { panel }) => sum + panel.share, 0);
     const scale = window.devicePixelRatio || 1;
     this.places.forEach((place, at) => {
-      const least = place.panel.name === "sequence" ? 260 : 84;
+      const { name, share, band } = place.panel;
+      const least = name === "sequence" ? 260 : 84;
       const foot = at === this.places.length - 1 ? MARGIN.foot - 5 : 0;
-      place.height = Math.max(Math.round((height * place.panel.share) / shares), least) + foot;
+      const own = band
+        ? MARGIN.top + band(this.layers) + 5
+        : Math.max(Math.round((height * share) / shares), least);
+      place.height = own + foot;
       place.canvas.style.height = `${place.height}px`;
       place.width = place.canvas.clientWidth || this.element.clientWidth || 600;
       place.canvas.width = Math.round(place.width * scale);

@@ -2,6 +2,7 @@
 
 import type { Layer } from "./layer";
 import { FIN, firstAt, groupOf, PSH, RST, SYN } from "./model";
+import { heldText, placeOf } from "./panel-held";
 import type { Panel } from "./panels";
 import { count, duration } from "./ranges";
 import { groupKey } from "./sequence";
@@ -22,6 +23,7 @@ export function nearest(sheet: Sheet, panel: Panel, layers: Layer[], [x, y]: [nu
   const search = new Search(sheet, x, y);
   for (const layer of layers) {
     if (panel.name === "sequence") searchSequence(search, layer);
+    else if (panel.name === "held") searchHeld(search, layer);
     else
       for (const { series, label, unit, say } of panel.series(layer))
         search.rows(series.t, (row) => {
@@ -97,6 +99,15 @@ function searchSequence(search: Search, layer: Layer): void {
         return `${time(sacks.t[row])}\n${kind} ${count(sacks.low[row])} .. ${count(last)}`;
       }),
     );
+}
+
+/** A part of the band, wherever in it the pointer is. */
+function searchHeld(search: Search, layer: Layer): void {
+  const { sheet, x, y } = search;
+  const { top, height } = placeOf(sheet, layer);
+  if (y < top || y > top + height) return;
+  const text = heldText(layer, (x - sheet.x.a) / sheet.x.b);
+  if (text) search.best = { x, y: top, text };
 }
 
 /** What a packet is, in a few lines. */

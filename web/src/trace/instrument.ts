@@ -4,7 +4,7 @@ import { Chart, panelsOf, type Shown } from "./chart";
 import { element, button, Tip } from "./dom";
 import { listen } from "./gestures";
 import type { MountedTrace, TraceOptions } from "./index";
-import { layerOf, type Layer, type QueueChoice } from "./layer";
+import { layerOf, type Layer, type Place, type QueueChoice } from "./layer";
 import { legend } from "./legend";
 import { Lists } from "./lists";
 import type { Trace } from "./model";
@@ -14,6 +14,12 @@ import { moved, zoomTime, zoomValue, type Range } from "./ranges";
 import { save } from "./saving";
 import { fromText, toText } from "./state";
 import { rangeAbout, valuesWithin, wholeOf } from "./whole";
+
+/** What boxes that fold a graph call it, where that is not its name. */
+const NAMES: Partial<Record<Panel["name"], string>> = { rtt: "RTT", held: "held back by" };
+
+/** Of two traces in one graph. */
+const PLACES: Place[] = ["upper", "lower"];
 
 export class Instrument implements MountedTrace {
   private readonly root = element("div", "rx-trace");
@@ -140,7 +146,7 @@ export class Instrument implements MountedTrace {
 
   private makeLayers(): Layer[] {
     return this.traces.map((trace, at) =>
-      layerOf(trace, this.keys[at], this.dark, this.overlaid && at === 1, this.queue),
+      layerOf(trace, this.keys[at], this.dark, this.queue, this.overlaid ? PLACES[at] : "whole"),
     );
   }
 
@@ -170,6 +176,16 @@ export class Instrument implements MountedTrace {
         const { title, facts } = layer.view.head;
         line.append(layer.trace.head.views.length > 1 ? facts : `${title}: ${facts}`);
         return line;
+      }),
+      ...this.layers.flatMap((layer) => {
+        const { why } = layer.view.head;
+        if (!why) return [];
+        const line = element("p", "rx-why");
+        const whose = this.traces.length > 1 ? ` (${layer.trace.head.title.replace(/:.*$/, "")})` : "";
+        const lead = document.createElement("b");
+        lead.textContent = `Why not faster?${whose} `;
+        line.append(lead, why);
+        return [line];
       }),
       ...this.traces
         .flatMap((trace) => trace.head.remarks)
@@ -227,7 +243,7 @@ export class Instrument implements MountedTrace {
         this.charts.forEach((chart, at) => chart.build(this.layersOf(at), this.folded, this.height()));
         this.changed();
       });
-      label.append(box, panel.name === "rtt" ? "RTT" : panel.name);
+      label.append(box, NAMES[panel.name] ?? panel.name);
       return label;
     });
   }

@@ -19,7 +19,11 @@ export interface Layer {
   queue: Queue | null;
   /** What of it is shown. */
   measure: QueueMeasure;
+  /** Where of a band it is drawn; a half of it where another trace has the other. */
+  place: Place;
 }
+
+export type Place = "whole" | "upper" | "lower";
 
 export type QueueMeasure = "packets" | "ms";
 
@@ -29,15 +33,15 @@ export interface QueueChoice {
   measure: QueueMeasure;
 }
 
-const known = new WeakMap<View, Omit<Layer, "look" | "trace" | "view" | "queue" | "measure">>();
+const known = new WeakMap<View, Omit<Layer, "look" | "trace" | "view" | "queue" | "measure" | "place">>();
 const queues = new WeakMap<View, Map<string, Queue>>();
 
 export function layerOf(
   trace: Trace,
   key: string,
   dark: boolean,
-  second: boolean,
   choice: QueueChoice = { link: null, measure: "packets" },
+  place: Place = "whole",
 ): Layer {
   const view = trace.view(key);
   let derived = known.get(view);
@@ -53,7 +57,8 @@ export function layerOf(
     known.set(view, derived);
   }
   const queue = queueFor(trace, view, choice.link);
-  return { trace, view, look: lookOf(dark, second), queue, measure: choice.measure, ...derived };
+  const look = lookOf(dark, place === "lower");
+  return { trace, view, look, queue, measure: choice.measure, place, ...derived };
 }
 
 /** The link of this name, or the one in whose queue the data of a view wait longest. */

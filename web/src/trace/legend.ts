@@ -2,6 +2,7 @@
 
 import type { Layer } from "./layer";
 import { colourOf } from "./look";
+import { heldKey, sharesOf } from "./panel-held";
 import { groupKey } from "./sequence";
 
 export interface Entry {
@@ -37,12 +38,29 @@ export function entries(layers: Layer[]): Entry[] {
   const dropped = ({ view, lostAcks, queue }: Layer): boolean =>
     view.segments.lost.size + lostAcks.t.length > 0 || (queue?.drops.some(({ t }) => t.length > 0) ?? false);
   if (layers.some(dropped)) add("lost", "dropped by the emulator", "⊗", colourOf(look, "again"));
+  for (const { view } of layers)
+    if (view.held) {
+      const shares = sharesOf(view.held);
+      view.held.words.forEach(({ label, letter, colour, hatched }, at) => {
+        const told = layers.length > 1 ? "" : `, ${percent(shares[at])}`;
+        add(heldKey(letter), `${label} (${letter})${told}`, hatched ? "▨" : "■", colourOn(look, colour));
+      });
+    }
   const second = layers.find((layer) => layer.look.second)?.look.names;
   for (const [key, name] of [["g", "segment"], ...["ack", "window", "sack"].map((one) => [one, one])]) {
     const entry = found.get(key);
     if (entry && second) entry.second = second[name];
   }
   return [...found.values()];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(share >= 0.0095 || share === 0 ? 0 : 1)} %`;
+}
+
+/** A colour of the band as a sign on the page's ground: what has none is drawn in ink. */
+function colourOn(look: Layer["look"], colour: string): string {
+  return colour === "#ffffff" ? look.ink : colour;
 }
 
 /** Fills an element with a box to tick for each entry. */

@@ -4,7 +4,7 @@
 // the initial one. Every list is in the order of the packets.
 
 import { numbers, textAt, type Block, type Numbers, type Table } from "../block";
-import type { Group, TraceHead, ViewHead } from "../format";
+import type { Group, HeldWord, TraceHead, ViewHead } from "../format";
 import { readLinks, type LinkLog } from "./queue";
 
 export const FIN = 1;
@@ -113,6 +113,19 @@ export interface Verdicts {
   ack: Numbers | null;
 }
 
+/** What held the sender back, a row each, without gaps. */
+export interface Waits {
+  words: HeldWord[];
+  t: Float64Array;
+  until: Float64Array;
+  /** Which of `words`. */
+  by: Numbers;
+  certain: Numbers;
+  /** Numbers of the packets with data at both ends of it. */
+  from: Numbers;
+  to: Numbers;
+}
+
 export interface View {
   head: ViewHead;
   unit: "bytes" | "TSN";
@@ -122,6 +135,7 @@ export interface View {
   rtt: Samples;
   again: Again;
   state: State | null;
+  held: Waits | null;
 }
 
 /** Reads a block that `rexmit.plot.trace` packed. */
@@ -163,6 +177,7 @@ function readView(head: ViewHead, tables: Record<string, Table>): View {
     rtt: readRtt(own("rtt"), answers),
     again: readAgain(own("again"), segments),
     state: tables[`${head.key}.state`] ? readState(own("state")) : null,
+    held: head.held && tables[`${head.key}.held`] ? readHeld(own("held"), head.held) : null,
   };
 }
 
@@ -301,6 +316,20 @@ function readState(table: Table): State {
     srtt: known("srtt"),
     rto: known("rto"),
     phase: table.phase ? (row) => textAt(table, "phase", row) ?? "" : null,
+  };
+}
+
+function readHeld(table: Table, words: HeldWord[]): Waits {
+  const t = times(table, "t");
+  const column = (name: string): Numbers => filled(table, name, t.length);
+  return {
+    words,
+    t,
+    until: times(table, "until"),
+    by: column("by"),
+    certain: column("certain"),
+    from: column("from"),
+    to: column("to"),
   };
 }
 

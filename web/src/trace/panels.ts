@@ -4,6 +4,7 @@ import type { Layer } from "./layer";
 import { dots, greatest, rowsInView } from "./lod";
 import { colourOf } from "./look";
 import type { Series } from "./model";
+import { HELD } from "./panel-held";
 import { QUEUE } from "./panel-queue";
 import type { Shape } from "./pen";
 import { drawSequence } from "./sequence";
@@ -17,6 +18,8 @@ export interface Panel {
   brief: string;
   /** Part of the height. */
   share: number;
+  /** Pixels of a band, which has no axis of values and is as high whatever the height of all. */
+  band?: (layers: Layer[]) => number;
   has: (layer: Layer) => boolean;
   /** The greatest value in view, where values are fitted to it; null where the user chooses them. */
   most: ((layer: Layer, t0: number, t1: number, hidden: ReadonlySet<string>) => number) | null;
@@ -25,7 +28,7 @@ export interface Panel {
   series: (layer: Layer) => { series: Series; label: string; unit: string; say?: (row: number) => string }[];
 }
 
-export type PanelName = "sequence" | "queue" | "outstanding" | "cwnd" | "rtt" | "throughput";
+export type PanelName = "sequence" | "held" | "queue" | "outstanding" | "cwnd" | "rtt" | "throughput";
 
 const METHODS: Record<string, [Shape, string]> = {
   ack: ["dot", "ack"],
@@ -46,6 +49,7 @@ export const PANELS: Panel[] = [
     draw: drawSequence,
     series: () => [],
   },
+  HELD,
   QUEUE,
   {
     name: "outstanding",

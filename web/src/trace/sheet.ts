@@ -62,8 +62,8 @@ export function fitting(width: number, titles: string[]): string {
   return titles.find((title) => title.length * TITLE_LETTER <= width) ?? titles[titles.length - 1];
 }
 
-/** Grid, ticks and title. */
-export function axes(sheet: Sheet, look: Look, title: string, lowest: boolean): void {
+/** Grid, ticks and title; ticks of values where there are `values`. */
+export function axes(sheet: Sheet, look: Look, title: string, lowest: boolean, values = true): void {
   const { pen, box } = sheet;
   const grid = { colour: look.grid, width: 1 };
   const words = { colour: look.dim, size: 11 };
@@ -84,7 +84,7 @@ export function axes(sheet: Sheet, look: Look, title: string, lowest: boolean): 
   const some = Math.max(box.height / 38, 2);
   const valueCount = ticks(sheet.y0, sheet.y1, some).length > 1 ? some : 2 * some;
   const valueStep = tickStep(sheet.y0, sheet.y1, valueCount);
-  for (const v of ticks(sheet.y0, sheet.y1, valueCount)) {
+  for (const v of values ? ticks(sheet.y0, sheet.y1, valueCount) : []) {
     const y = Math.round(yOf(sheet, v)) + 0.5;
     lines.push(box.left, y, box.left + box.width, y);
     pen.text(box.left - 7, y + 3.5, tickText(v, valueStep), { ...words, align: "right" });

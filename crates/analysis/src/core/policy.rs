@@ -30,6 +30,12 @@ impl Ratio {
     pub fn of(self, whole: Duration) -> Duration {
         whole / self.denominator * self.numerator
     }
+
+    /// So much of a count, in whole parts.
+    #[inline]
+    pub fn of_count(self, whole: u64) -> u64 {
+        whole / self.denominator * self.numerator
+    }
 }
 
 /// A value that a policy holds.
@@ -37,7 +43,7 @@ impl Ratio {
 pub enum Value {
     /// A time.
     Duration(Duration),
-    /// A part or multiple of a time.
+    /// A part or multiple of a time or a count.
     Ratio(Ratio),
     /// How many.
     Count(u64),
@@ -358,6 +364,8 @@ thresholds! {
         standing: Duration = ms(1), "inferred: a receiver takes up to that to answer";
         /// With segments outstanding, one that leaves within so much of an RTT of another is paced.
         paced_share: Ratio = Ratio::new(1, 4), "inferred: a pace spreads a window over the round trip";
+        /// So much of the receiver's window may stay free until one large segment fills it.
+        deferred_share: Ratio = Ratio::new(1, 3), "Linux net.ipv4.tcp_tso_win_divisor, tcp_tso_should_defer, net/ipv4/tcp_output.c";
     }
 
     /// Where a capture of SCTP was made.

@@ -56,6 +56,7 @@ impl<T: Copy + PartialEq> Column<T> {
     pub fn changes_within(&self, after: Instant, upto: Instant) -> bool {
         let (value, mut until) = self.from(after);
         let value = value.map(|value| value.1);
+        let upto = upto.min(self.said_by(after));
         while until <= upto && until < Instant::FAR_FUTURE {
             let (next, after_that) = self.from(until);
             if next.map(|next| next.1) != value {
@@ -64,6 +65,12 @@ impl<T: Copy + PartialEq> Column<T> {
             until = after_that;
         }
         false
+    }
+
+    /// When all that it ever says behind `after` has been said: from its second round on, the rounds are alike.
+    fn said_by(&self, after: Instant) -> Instant {
+        let round = self.file.about().last;
+        if self.repeats { after.max(Instant::ZERO + round) + round } else { Instant::FAR_FUTURE }
     }
 }
 

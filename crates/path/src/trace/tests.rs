@@ -1,6 +1,9 @@
 //! What is refused, and what is made of a trace.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rexmit_units::Instant;
 
 use super::*;
 
@@ -221,4 +224,39 @@ fn spans_are_means() {
     assert_eq!(all[2].length, 1_000_000_000);
     let opportunities = bins(&survey("1\n1\n2\n4\n").unwrap(), Duration::from_millis(2));
     assert_eq!(opportunities.iter().filter_map(|one| one.bits).collect::<Vec<_>>(), [24064.0, 24064.0]);
+}
+
+/// Bytes that count how often they are read.
+#[derive(Default)]
+struct Counted(Vec<u8>, AtomicU64);
+
+impl TraceBytes for Counted {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, String> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.read_at(at, into)
+    }
+}
+
+#[test]
+fn a_change_in_rounds_that_are_alike_is_looked_for_once() {
+    let second = |n: u64| Instant::from_nanos(1_000_000_000 * n);
+    let ms = |n: u64| Instant::from_nanos(1_000_000 * n);
+    let bytes = Arc::new(Counted(b"time (ms),rate (bit/s)\n1,4".to_vec(), AtomicU64::new(0)));
+    let file = TraceFile::survey("x", bytes.clone()).expect("a trace");
+    let column = Column::new(&file, true, |row| row.rate);
+    assert!(column.changes_within(Instant::ZERO, second(100)), "before the first row nothing is said");
+    let before = bytes.1.load(Ordering::Relaxed);
+    assert!(!column.changes_within(ms(1), second(100_000)));
+    assert!(!column.changes_within(second(1), second(100_000)));
+    assert!(bytes.1.load(Ordering::Relaxed) - before < 40, "100 million rounds are alike");
+
+    let file = survey("time (ms),rate (bit/s)\n2,4\n5,4\n8,6\n10,6").expect("a trace");
+    let column = Column::new(&file, true, |row| row.rate);
+    // 6 holds until the first row of the next round, at 12 ms.
+    for (after, upto, changes) in
+        [(2, 7, false), (2, 8, true), (8, 11, false), (8, 12, true), (12, 17, false)]
+    {
+        assert_eq!(column.changes_within(ms(after), ms(upto)), changes, "{after} to {upto} ms");
+    }
+    assert!(column.changes_within(ms(1_003), ms(1_009)));
 }

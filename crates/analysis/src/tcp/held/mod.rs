@@ -39,6 +39,8 @@ pub(super) struct Watch {
     /// The smallest RTT samples of this handful and of the one before.
     low: [Option<Duration>; 2],
     samples: u8,
+    /// The most that was outstanding since the start, a loss or an idle period: so much its congestion window lets out.
+    widest: u64,
     out: Written,
     /// Where the last part ended.
     until: Instant,
@@ -58,6 +60,7 @@ impl Watch {
             run: Run::default(),
             low: [None; 2],
             samples: 0,
+            widest: 0,
             out: Written::new(keep),
             until: Instant::default(),
         }
@@ -106,6 +109,7 @@ impl Watch {
             self.note_repair(again, step);
         }
         let outstanding = step.edge - step.known.una - step.known.sacked_bytes;
+        self.widest = self.widest.max(outstanding.max(0) as u64);
         self.last = Some(Last {
             time: step.time.max(self.until),
             number: step.number,
@@ -212,6 +216,10 @@ impl Watch {
             wait.add(step.time, by, by == Held::ReceiveWindow && did_not_fit && beyond_doubt);
             return;
         }
+        if prompted && !standing && before.is_some_and(|left| self.is_deferred(left, step, last)) {
+            wait.add(step.time, Held::ReceiveWindow, false);
+            return;
+        }
         let paced = !prompted
             && step.sent_at.near
             && flight >= 4 * i64::from(step.mss)
@@ -245,12 +253,21 @@ impl Watch {
             let idle = step.time.saturating_since(clear);
             if step.clock.rto().is_some_and(|rto| idle > rto) {
                 self.run.idle();
+                self.widest = 0;
             }
             wait.add(clear, Held::Application, false);
             wait.add(step.time, Held::Application, step.near);
             return;
         }
         wait.add(step.time, Held::Application, false);
+    }
+
+    /// The sender left room in the receiver's window, to fill it with one large segment: no more than Linux keeps back
+    /// for that (`tcp_tso_should_defer`), which counts such a wait as the window's. Its congestion window has let more out.
+    fn is_deferred(&self, left: i64, step: &Step<'_>, last: &Last) -> bool {
+        let window = step.known.window.unwrap_or_default();
+        let most = step.policy.held.deferred_share.of_count(window);
+        left < most as i64 && last.flight + u64::from(step.mss) <= self.widest
     }
 
     /// A queue stands on the path.
@@ -280,6 +297,7 @@ impl Watch {
         }
         if !begun || again.cause == Cause::Timeout {
             self.run.lost();
+            self.widest = 0;
         }
         self.acknowledged(step.known.una, step.time);
     }

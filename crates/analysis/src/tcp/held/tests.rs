@@ -69,3 +69,18 @@ fn without_the_handshake_or_an_acknowledgment_nothing_is_known() {
     let packets = "60 s . 1+1460 ack 1\n 160 s . 1461+1460 ack 1";
     assert_eq!(held("", packets), [(60, 160, Held::Unknown, Likely)]);
 }
+
+#[test]
+fn room_for_a_segment_that_waits_for_a_large_one_is_the_windows() {
+    let filled = "52 c . 1+0 ack 1 win 8760\n 60 s . 1+1460 ack 1\n 60 s . 1461+1460 ack 1\n 60 s . 2921+1460 ack 1\n
+        60 s . 4381+1460 ack 1\n 60 s . 5841+1460 ack 1\n 60 s . 7301+1460 ack 1\n 110 c . 1+0 ack 2921 win 8760\n
+        110.01 s . 8761+1460 ack 1\n 160 c . 1+0 ack 5841 win 8760\n 160.01 s . 10221+1460 ack 1";
+    assert_eq!(
+        held(NEAR, filled),
+        [(60, 110, Held::ReceiveWindow, Certain), (110, 160, Held::ReceiveWindow, Likely)]
+    );
+    // A congestion window that has let out no more may be what holds it.
+    let short = "52 c . 1+0 ack 1 win 4380\n 60 s . 1+1460 ack 1\n 60 s . 1461+1460 ack 1\n
+        110 c . 1+0 ack 1461 win 4380\n 110.01 s . 2921+1460 ack 1\n 110.01 s . 4381+1460 ack 1";
+    assert_eq!(held(NEAR, short), [(60, 110, Held::SlowStart, Likely)]);
+}

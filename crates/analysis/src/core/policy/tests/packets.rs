@@ -6,6 +6,12 @@ pub(super) const NEAR: &str = "0 c S 0+0\n 0.1 s S 0+0 ack 1\n 50 c . 1+0 ack 1\
 /// The handshake of one that the client made.
 pub(super) const FAR: &str = "0 c S 0+0\n 50 s S 0+0 ack 1\n 50.1 c . 1+0 ack 1\n";
 
+/// The receiver's window is filled, and then but for a segment: a sender that waits until a large one fits.
+pub(super) const DEFERRED: &str = "52 c . 1+0 ack 1 win 8760\n 60 s . 1+1460 ack 1\n 60 s . 1461+1460 ack 1\n
+    60 s . 2921+1460 ack 1\n 60 s . 4381+1460 ack 1\n 60 s . 5841+1460 ack 1\n 60 s . 7301+1460 ack 1\n
+    110 c . 1+0 ack 2921 win 8760\n 110.01 s . 8761+1460 ack 1\n 160 c . 1+0 ack 5841 win 8760\n
+    160.01 s . 10221+1460 ack 1\n 160.01 s . 11681+1460 ack 1";
+
 pub(super) const FOUR: &str = "60 s . 1+1000 ack 1\n 60 s . 1001+1000 ack 1\n 60 s . 2001+1000 ack 1\n
     60 s . 3001+1000 ack 1\n 110 c . 1+0 ack 1001\n";
 
