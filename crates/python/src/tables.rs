@@ -6,7 +6,7 @@ use rexmit_analysis::pair::PairRows;
 use rexmit_analysis::rows::Rows;
 use rexmit_analysis::tables::{Tables, pair_tables};
 use rexmit_network::two_hosts;
-use rexmit_sim::{Row, tables};
+use rexmit_sim::{Row, late_table, tables};
 use rexmit_tables::Table;
 use serde_json::{Map, Value, json};
 
@@ -49,9 +49,7 @@ pub fn table_descriptions() -> String {
     let described = |tables: Vec<Table>| -> Map<String, Value> {
         tables.into_iter().map(|table| (table.name.to_owned(), table.description())).collect()
     };
-    let mut study = vec![tables::runs(0, 1, &[])];
-    #[cfg(all(target_os = "linux", feature = "kernels"))]
-    study.push(rexmit_live::agent::late_table(&[]));
+    let mut study = vec![tables::runs(0, 1, &[]), late_table(&[])];
     study.extend(tables::details(0, &[]));
     let of = two_hosts::network();
     let single = vec![
