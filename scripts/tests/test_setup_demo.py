@@ -79,7 +79,12 @@ def test_a_demo_gets_what_it_needs_and_nothing_else(
     commands: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     wanted: list[object] = []
-    monkeypatch.setattr(setup, "debian_packages", lambda of=None: wanted.append(of) or True)
+
+    def debian_packages(of: object = None) -> bool:
+        wanted.append(of)
+        return True
+
+    monkeypatch.setattr(setup, "debian_packages", debian_packages)
     ran = asked(monkeypatch, commands, "--only", "demo")
     assert wanted == [setup.NEEDED]
     (build,) = [line for line in ran if line.startswith("cargo")]

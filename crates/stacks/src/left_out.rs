@@ -80,5 +80,6 @@ mod tests {
             let told = left_out.missing().expect("it cannot run");
             assert!(told.contains("make setup"), "{told}");
         }
+        assert!(SOURCES.is_empty(), "nothing of them is compiled");
     }
 }
