@@ -15,7 +15,8 @@ setup:  ## Make .venv, install what is pinned, build the native module. Quick wh
 kernel: setup  ## Build the virtual-time Linux kernel, once.
 	@$(BIN)/rexmit kernel build
 
-demo: setup  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
+demo:  ## Run the study hurtig-2006 (23,898 runs), compare with the published numbers, draw its figures.
+	@$(PYTHON) scripts/setup.py --only demo
 	@$(BIN)/python scripts/demo.py
 
 studies: setup  ## Run the five published studies on the model, compare them, draw their figures: 10 minutes on two cores.
@@ -59,7 +60,8 @@ docs: setup  ## Build the documentation into build/docs; a warning is an error.
 schema: setup  ## Write the pages and the JSON Schema that come from the code.
 	@$(BIN)/python scripts/generate_docs.py
 
-bench: setup  ## Measure speed and memory, beside ns-3, other stacks, tcptrace and tshark where installed; as root, live emulation.
+bench:  ## Measure speed and memory, beside ns-3, other stacks, tcptrace and tshark where installed; as root, live emulation.
+	@$(PYTHON) scripts/setup.py --optimised
 	@$(BIN)/python benches/bench.py
 	@$(BIN)/python benches/sctp.py
 	@$(BIN)/python benches/analysis.py

@@ -204,7 +204,7 @@ def tests(scratch: Path) -> list[Check]:
             cargo("test", "--exclude", "rexmit-python", "--locked", "--test=memory"),
             beside=True,
         ),
-        Check("wheel alone", TESTS, [PYTHON, "scripts/wheel.py"], beside=True),
+        Check("wheel alone", TESTS, [PYTHON, "scripts/wheel.py", "--quick"], beside=True),
         Check("pages: end to end", TESTS, [*NPM, "e2e"], uses=["chromium"], beside=True),
         Check("README examples", TESTS, [PYTHON, "scripts/readme_test.py", *EXECUTED], beside=True),
         Check("pages: unit tests", TESTS, [*NPM, "test"], beside=True),

@@ -6,8 +6,8 @@ Rust, from each `Cargo.toml` and each source file that is no test:
   `ARROWS` below, or lead along several of them. Tests may see more (`[dev-dependencies]`).
 - Below `scenario`, `sim` and `live`, nothing reads a clock, the environment, a file, a socket or another
   process, starts a thread or waits: `FORBIDDEN` below lists the names, `BANNED_CRATES` the crates
-  that would do it for them. Only `capture`, `analysis` and `tables` may name `std::io`: they read and write
-  through a reader or writer that the caller gives, `tables` into memory.
+  that would do it for them. Only `capture`, `analysis`, `tables` and `frames` may name `std::io`: they read
+  and write through a reader or writer that the caller gives, `tables` into memory; `frames` has its errors.
 - `unsafe` is written in `live`, `python`, `program` and `adapters` only.
 
 Python, from the syntax tree of each file:
@@ -42,6 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "network": set(),
     "traffic": {"stack", "network"},
     "capture": {"units", "wire"},
+    "frames": {"wire", "path"},
     "files": set(),
     "analysis": {"units", "wire", "capture", "tables"},
     "tls": {"stack"},
@@ -51,7 +52,7 @@ ARROWS: dict[str, set[str]] = {
     "stacks": {"tcp", "sctp", "program", "adapters"},
     "scenario": {"path", "tcp", "sctp", "traffic", "network", "stacks", "tables"},
     "sim": {"scenario", "path", "tcp", "sctp", "traffic", "network", "capture", "files", "stacks"},
-    "live": {"scenario", "path", "traffic", "network", "capture", "files", "adapters"},
+    "live": {"scenario", "path", "traffic", "network", "capture", "files", "frames", "adapters"},
     "python": {"sim", "live", "network", "capture", "analysis"},
     "web": {"sim"},
     "inside": {"live"},
@@ -70,7 +71,7 @@ MAY_READ_THE_WORLD = {
     "inside",
     "guest",
 }
-MAY_NAME_IO = {"capture", "analysis", "tables"}
+MAY_NAME_IO = {"capture", "analysis", "tables", "frames"}
 FORBIDDEN = {
     "time::Instant": "a clock",
     "time::SystemTime": "a clock",

@@ -1,11 +1,16 @@
 """Prepare everything that the other commands need: `make setup`.
 
+`--only demo` prepares what `make demo` needs and nothing else: the packages that rexmit itself imports, the
+script of the pages, and a native module of the models, without third parties' stacks and real kernels. A
+checkout that was set up whole stays whole. `--optimised` builds the native module as wheels have it: by the
+profile `release` of Cargo.toml, otherwise `quick`.
+
 Makes `.venv`, installs the pinned Python packages, installs the few Debian packages that are
 missing, and builds the script of the pages and the native module. What a third party's library needs
 stands in `crates/adapters/NAME/setup.toml`; without root it is unpacked into `.cache/NAME`. Each step is
 skipped while a hash of its inputs is the one that its stamp in `.cache/stamps` remembers. Uses the
 standard library only: it runs before anything is installed. `--only guests` builds what guests run and
-nothing else, for wheels that are built elsewhere.
+nothing else, for wheels that are built elsewhere. What compiles and what downloads run side by side.
 """
 
 from __future__ import annotations
@@ -18,7 +23,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,52 +75,104 @@ TRIED = {
 }
 # Without these nothing can be built; without the others some tests are skipped.
 NEEDED = {"cc", "ensurepip", "node", "npm"}
+# Profiles of Cargo.toml: compiled soon, and optimised over crates.
+QUICK, OPTIMISED = "quick", "release"
 
 
 def main() -> int:
     """Run every step whose inputs changed."""
-    if sys.argv[1:] == ["--only", "guests"]:
-        return 0 if build_for_guests(["--locked"]) else 1
-    if sys.argv[1:]:
-        return fail(f"{' '.join(sys.argv[1:])}: nothing, or --only guests")
+    asked = sys.argv[1:]
+    if asked == ["--only", "guests"]:
+        return 0 if build_for_guests(OPTIMISED, ["--locked"]) else 1
+    if asked not in ([], ["--only", "demo"], ["--optimised"]):
+        return fail(f"{' '.join(asked)}: write nothing, --only demo, --only guests or --optimised")
     if sys.version_info < (3, 11):  # noqa: UP036 - this file is read before the right Python is known
         return fail(f"rexmit needs Python 3.11 or newer, and this is {sys.version.split()[0]}")
     if shutil.which("cargo") is None:
         return fail("rexmit needs a Rust toolchain (1.91 or newer): no `cargo` on the path")
+    if asked == ["--only", "demo"] and not stamp("environment").exists():
+        return 0 if set_up_demo() else 1
+    return 0 if set_up(OPTIMISED if asked == ["--optimised"] else QUICK) else 1
+
+
+def set_up(profile: str) -> bool:
+    """Prepare everything; the native module by a profile of Cargo.toml, or a better one that it has."""
     libraries = third_party()
     for library in libraries:
         fetch(library)
     if not debian_packages():
-        return 1
-    lock = ROOT / "requirements.lock"
-    done = step("environment", digest([lock], extra=sys.version), make_environment, PYTHON.exists())
-    done = done and step("tools of the pages", digest([WEB / "package-lock.json"]), install_web, has_tools())
-    done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
+        return False
     for library in libraries:
-        done = done and step(library.name, digest([], extra=str(library.found())), library.look_again, True)
+        step(library.name, digest([], extra=str(library.found())), library.look_again, True)
     found = "\n".join(str(library.found()) for library in libraries)
-    done = done and step("native module", digest(native_inputs(), found), build_native, native_is_there())
-    return 0 if done else 1
+    inputs = digest(native_inputs(), found)
+    if stamp("native module").exists() and stamp("native module").read_text() == f"{inputs} {OPTIMISED}":
+        profile = OPTIMISED
+    # A developer's new dependency may still be missing in Cargo.lock; where all is required it may not.
+    locked = ["--locked"] if os.environ.get("REXMIT_REQUIRE_ALL") == "1" else []
+
+    def compile_beside() -> bool:
+        """All but what asks Python, which is not there yet."""
+        more = ["--package=rexmit-sim", "--package=rexmit-analysis"]
+        return build_for_guests(profile, [*locked, *more])
+
+    with ThreadPoolExecutor() as beside:
+        there = (INSIDE.exists() and GUEST.exists()) or not has_guests()
+        guests = beside.submit(step, "what guests run", f"{inputs} {profile}", compile_beside, there)
+        done = environment("environment", ROOT / "requirements.lock")
+        tools = digest([WEB / "package-lock.json"])
+        done = done and step("tools of the pages", tools, install_web, has_tools("eslint"))
+        done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
+    done = guests.result() and done
+
+    def build() -> bool:
+        return build_native(profile, locked)
+
+    return done and step("native module", f"{inputs} {profile}", build, native_is_there())
+
+
+def set_up_demo() -> bool:
+    """Prepare what the demo needs: packages of rexmit alone, the models alone."""
+    if not debian_packages(NEEDED):
+        return False
+    with ThreadPoolExecutor() as beside:
+        inputs = digest(native_inputs())
+        module = beside.submit(step, "module of the demo", inputs, build_for_demo, native_is_there())
+        done = environment("environment of the demo", ROOT / "requirements-demo.lock")
+        tools = digest([WEB / "package-lock.json"])
+        done = done and step("builder of the pages", tools, install_builder, has_tools("esbuild"))
+        done = done and step("pages", digest(web_inputs()), build_web, (PAGES / "rexmit.js").exists())
+    return module.result() and done and install_beside()
+
+
+def stamp(name: str) -> Path:
+    """What remembers the inputs of a step."""
+    return STAMPS / name.replace(" ", "-")
 
 
 def step(name: str, inputs: str, work: Callable[[], bool], there: bool) -> bool:
     """Do `work` unless it was done for the same `inputs` and what it made is still `there`."""
-    stamp = STAMPS / name.replace(" ", "-")
-    if there and stamp.exists() and stamp.read_text() == inputs:
+    remembered = stamp(name)
+    if there and remembered.exists() and remembered.read_text() == inputs:
         return True
     print(f"setup: {name} ...", flush=True)
     started = time.monotonic()
     if not work():
         return False
     STAMPS.mkdir(parents=True, exist_ok=True)
-    stamp.write_text(inputs)
+    remembered.write_text(inputs)
     print(f"setup: {name}, {time.monotonic() - started:.0f} s", flush=True)
     return True
 
 
-def debian_packages() -> bool:
-    """Install what is missing, or say how; false if something indispensable stays away."""
-    missing = absent()
+def debian_packages(of: Iterable[str] | None = None) -> bool:
+    """Install what is missing, `of` these alone, or say how; false if something indispensable stays away."""
+
+    def lacking() -> dict[str, str]:
+        found = absent()
+        return found if of is None else {name: found[name] for name in of if name in found}
+
+    missing = lacking()
     if not missing:
         return True
     install = ["apt-get", "install", "-y", "--no-install-recommends"]
@@ -130,7 +188,7 @@ def debian_packages() -> bool:
             if subprocess.run(command, stdin=subprocess.DEVNULL, env=environment).returncode != 0:
                 print(f"setup: `{' '.join(command)}` failed", file=sys.stderr)
         remember_tried()
-        missing = absent()
+        missing = lacking()
     else:
         line = " ".join([*install, *missing.values()])
         print(f"setup: not on this machine: {', '.join(missing)}. To have them: sudo {line}")
@@ -222,12 +280,21 @@ def present(name: str) -> bool:
     return shutil.which(name, path=f"{path}{os.pathsep}/usr/sbin{os.pathsep}/sbin") is not None
 
 
-def make_environment() -> bool:
-    """Create `.venv` and install exactly what `requirements.lock` pins, by version and hash."""
-    if not run([sys.executable, "-m", "venv", "--clear", str(VENV)]):
-        return False
-    pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    return run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements.lock")])
+def environment(name: str, lock: Path) -> bool:
+    """The step that makes `.venv` and installs exactly what a lock pins, by version and hash."""
+
+    def make() -> bool:
+        # The whole completes the demo's; anything else that is there goes.
+        of_demo = stamp("environment of the demo")
+        clear = [] if PYTHON.exists() and of_demo.exists() else ["--clear"]
+        of_demo.unlink(missing_ok=True)
+        if not run([sys.executable, "-m", "venv", *clear, str(VENV)]):
+            return False
+        # Python compiles what is imported when it is; most of what is installed never is.
+        pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
+        return run([*pip, "--require-hashes", "--requirement", str(lock)])
+
+    return step(name, digest([lock], extra=sys.version), make, PYTHON.exists())
 
 
 def install_web() -> bool:
@@ -235,9 +302,15 @@ def install_web() -> bool:
     return run(["npm", "ci", "--prefix", str(WEB), "--ignore-scripts", "--no-audit", "--no-fund"])
 
 
-def has_tools() -> bool:
-    """True if the tools of the pages are installed."""
-    return (WEB / "node_modules" / "esbuild").exists()
+def install_builder() -> bool:
+    """Install the part of it that builds the pages."""
+    npm = ["npm", "ci", "--prefix", str(WEB), "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
+    return run(npm)
+
+
+def has_tools(name: str) -> bool:
+    """True if a tool of the pages is installed."""
+    return (WEB / "node_modules" / name).exists()
 
 
 def build_web() -> bool:
@@ -253,30 +326,76 @@ def web_inputs() -> list[Path]:
     ]
 
 
-def build_native() -> bool:
-    """Build the native module for speed, and put it and the command `rexmit` into `.venv`.
+def build_native(profile: str, locked: Sequence[str]) -> bool:
+    """Build the native module, and put it and the command `rexmit` into `.venv`.
 
     The Python sources are used where they lie, so a change of theirs needs no new set-up.
     """
     maturin = str(VENV / "bin" / "maturin")
-    # A developer's new dependency may still be missing in Cargo.lock; where all is required it may not.
-    locked = ["--locked"] if os.environ.get("REXMIT_REQUIRE_ALL") == "1" else []
-    return build_for_guests(locked) and run([maturin, "develop", "--release", "--quiet", *locked])
+    # What a demo built is another module by the same name.
+    stamp("module of the demo").unlink(missing_ok=True)
+    return run([maturin, "develop", f"--profile={profile}", "--quiet", *locked])
 
 
-def build_for_guests(locked: Sequence[str]) -> bool:
+def build_for_demo() -> bool:
+    """Build the native module with the models alone; `.venv` need not be there yet."""
+    options = ["--no-default-features", "--features=pyo3/abi3-py311"]
+    command = ["cargo", "build", f"--profile={QUICK}", "--quiet", "--locked", "--package=rexmit-python"]
+    if not run([*command, *options], {"PYO3_NO_PYTHON": "1", "PYO3_BUILD_EXTENSION_MODULE": "1"}):
+        return False
+    library = "lib_native.dylib" if sys.platform == "darwin" else "lib_native.so"
+    module = ROOT / "python" / "rexmit" / "_native.abi3.so"
+    # Beside and then there: a process may have the old one open.
+    written = module.with_suffix(".new")
+    shutil.copyfile(target_dir() / QUICK / library, written)
+    written.replace(module)
+    return True
+
+
+def install_beside() -> bool:
+    """Put the package and the command `rexmit` into the demo's `.venv`, as `maturin develop` would."""
+    if (VENV / "bin" / "rexmit").exists():
+        return True
+    import tomllib  # not above: see `third_party`
+
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    (packages,) = (VENV / "lib").glob("python*/site-packages")
+    command, about = VENV / "bin" / "rexmit", packages / f"rexmit-{version}.dist-info"
+    command.write_text(f"#!{PYTHON}\nimport sys\nfrom rexmit.cli import main\n\nsys.exit(main())\n")
+    command.chmod(0o755)
+    about.mkdir(exist_ok=True)
+    (packages / "rexmit.pth").write_text(f"{ROOT / 'python'}\n")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: rexmit\nVersion: {version}\n")
+    # By it pip knows what to remove once the whole is installed.
+    listed = ["rexmit.pth", f"{about.name}/METADATA", f"{about.name}/RECORD", "../../../bin/rexmit"]
+    (about / "RECORD").write_text("".join(f"{name},,\n" for name in listed))
+    return True
+
+
+def target_dir() -> Path:
+    """Where cargo compiles into."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def has_guests() -> bool:
+    """Whether this is a machine whose kernels run as guests."""
+    return (sys.platform, platform.machine()) == ("linux", "x86_64")
+
+
+def build_for_guests(profile: str, options: Sequence[str]) -> bool:
     """Build what guests run, where there are any, and put it beside the module.
 
     A guest's kernel loads a library, or starts a program, which has no libraries to load.
     """
-    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+    if not has_guests():
         return True
     static = ["--", "-C", "target-feature=+crt-static"]
+    locked = [option for option in options if option == "--locked"]
     commands = [
-        ["cargo", "build", "--release", "--quiet", "--package=rexmit-inside", *locked],
-        ["cargo", "rustc", "--release", "--quiet", "--package=rexmit-guest", *locked, *static],
+        ["cargo", "build", f"--profile={profile}", "--quiet", "--package=rexmit-inside", *options],
+        ["cargo", "rustc", f"--profile={profile}", "--quiet", "--package=rexmit-guest", *locked, *static],
     ]
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    target = target_dir() / profile
     commands += [
         ["strip", "--strip-debug", "-o", str(INSIDE), str(target / "librexmit_inside.so")],
         ["strip", "-o", str(GUEST), str(target / "rexmit-guest")],
@@ -309,9 +428,9 @@ def digest(files: Iterable[Path], extra: str = "") -> str:
     return whole.hexdigest()
 
 
-def run(command: Sequence[str]) -> bool:
+def run(command: Sequence[str], more: Mapping[str, str] | None = None) -> bool:
     """Run one command in the project's folder, inside `.venv`; show what it printed only if it failed."""
-    environment = {**os.environ, "VIRTUAL_ENV": str(VENV)}
+    environment = {**os.environ, "VIRTUAL_ENV": str(VENV), **(more or {})}
     environment["PATH"] = f"{VENV / 'bin'}{os.pathsep}{environment['PATH']}"
     environment["PIP_QUIET"] = "1"
     environment.pop("PYTHONHOME", None)

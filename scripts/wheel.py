@@ -1,7 +1,7 @@
 """Build the wheel and prove that it works alone: `make wheel`.
 
 The wheel is installed into a fresh environment, outside the project's folder, and runs a published
-study there.
+study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def main() -> int:
     shutil.rmtree(DIST, ignore_errors=True)
     maturin = str(Path(sys.executable).parent / "maturin")
     # Quiet where it is well: the compiler has shown its warnings before.
-    command = [maturin, "build", "--release", "--locked", "--quiet", "--out", str(DIST)]
+    profile = "quick" if "--quick" in sys.argv[1:] else "release"
+    command = [maturin, "build", f"--profile={profile}", "--locked", "--quiet", "--out", str(DIST)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print(done.stdout)
@@ -43,7 +44,7 @@ def prove(wheel: Path, folder: Path) -> None:
     """Install the wheel into a new environment in `folder` and run a study with it."""
     run([sys.executable, "-m", "venv", "alone"], folder)
     python = str(folder / "alone" / "bin" / "python")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
     # The versions of the lock, so that what is proved here is what was tested.
     lock = (ROOT / "requirements.lock").read_text().replace(" \\\n", "\n")
     pins = [line for line in lock.splitlines() if "==" in line and not line.startswith((" ", "#"))]

@@ -2,9 +2,9 @@
 //! as long as they say and hold the frame's data in order; merged again they are the frame that came. Where the frame
 //! is a right one, all checksums of its packets are right, also after a mark.
 
-use rexmit_live::offload::{Offload, PartialChecksum, Segmentation};
-use rexmit_live::packet::{Frame, HEADER_ROOM, RealPacket, Run};
-use rexmit_live::pool::Pool;
+use rexmit_frames::offload::{Offload, PartialChecksum, Segmentation};
+use rexmit_frames::packet::{Frame, HEADER_ROOM, RealPacket, Run};
+use rexmit_frames::pool::Pool;
 use rexmit_path::Carried;
 use rexmit_wire::{Flags, IpFields, Packet, Payload, SeqNumber, TcpSegment, Timestamps, Transport};
 

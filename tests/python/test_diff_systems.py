@@ -209,13 +209,13 @@ def test_a_case_is_a_study_that_shows_the_difference_again(tmp_path: Path) -> No
 
 
 def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds(study_file: Path) -> None:
-    arguments = ["diff", MODEL.text, HASTY.text, "--scenarios", "30", "--seed", "7", "--cases", "1"]
+    arguments = ["diff", MODEL.text, HASTY.text, "--scenarios", "10", "--seed", "7", "--cases", "1"]
     result = CliRunner().invoke(cli, [*arguments, "--fail", "changed > 0 overall"])
     assert result.exit_code == 1, result.output
     for text in (
         "kinds of differences, of B against A",
         "case 1: ",
-        "of 30 scenarios differ",
+        "of 10 scenarios differ",
         "conditions that hold",
     ):
         assert text in result.output

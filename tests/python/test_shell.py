@@ -145,6 +145,26 @@ def test_neither_the_start_nor_a_completion_loads_tables_or_drawing() -> None:
         assert not loaded & {"numpy", "polars", "pyarrow", "matplotlib", "duckdb", "rich", "rexmit.run"}, line
 
 
+def test_no_command_imports_pandas(study_file: Path, tmp_path: Path) -> None:
+    """Where it is installed pyarrow would: a third of the time of a short command."""
+    pytest.importorskip("pandas")
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "rexmit",
+        "run",
+        study_file,
+        "--out",
+        tmp_path / "out",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {one.rpartition("|")[2].strip() for one in done.stderr.splitlines()}
+    assert "pyarrow" in loaded
+    assert not {one for one in loaded if one.startswith("pandas.")}
+
+
 def test_a_wrong_line_is_completed_to_nothing() -> None:
     assert _completed("rexmit emulate --nonsense 3 --ra") == []
 

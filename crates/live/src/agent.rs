@@ -18,8 +18,8 @@ use std::path::Path;
 use rexmit_network::two_hosts::SERVER;
 use rexmit_network::{HostId, LinkId, Network, Node};
 use rexmit_scenario::tables::{messages_of_run, states, verdicts};
-use rexmit_scenario::{Design, Resolved, Row, SpecError, Streams};
-use rexmit_tables::{Block, Table, TableRow, row, table};
+use rexmit_scenario::{Design, LateRow, Resolved, Row, SpecError, Streams};
+use rexmit_tables::Table;
 use rexmit_units::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -99,18 +99,6 @@ pub struct Answer {
     pub tables: Value,
 }
 
-row! {
-    /// How late the emulator of a run on a real kernel was: columns behind those of its row.
-    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    pub struct LateRow {
-        late_max_ns: u64 =
-            ns("how late a real kernel's emulator was at most when it handed a packet over"),
-        late_p99_ns: u64 = ns("how late it was at the 99th percentile"),
-        late: bool =
-            plain("true where that is more than 1 % of the round trip: do not trust the run's times"),
-    }
-}
-
 /// The scenario that was resolved last: many runs differ by their random streams alone.
 #[derive(Default)]
 struct Known(Option<(Source, Resolved)>);
@@ -148,11 +136,6 @@ impl Study {
         let replications = self.replications.max(1);
         (run / replications, run % replications)
     }
-}
-
-/// The columns of [`LateRow`] as a table.
-pub fn late_table(rows: &[LateRow]) -> Table {
-    table("late", rows, |t: &mut Block<'_, LateRow>| LateRow::columns(t, |row| row))
 }
 
 /// Runs the job in `file` and answers to `out`; with `programs`, hosts may run some.

@@ -9,15 +9,11 @@ pub mod emulate;
 pub mod emulator;
 pub mod ends;
 pub mod guest;
-mod header;
 pub mod host;
 mod lateness;
 pub mod measure;
 mod netem;
-pub mod offload;
 mod opening;
-pub mod packet;
-pub mod pool;
 pub mod port;
 pub mod programs;
 mod run;
@@ -31,6 +27,8 @@ mod tap;
 mod ticks;
 mod watch;
 pub mod wire;
+
+pub use rexmit_frames::{offload, packet, pool};
 
 pub use drive::{DriveOptions, DriveReport, Mode, drive};
 pub use run::{LiveOptions, LiveOutcome, run};

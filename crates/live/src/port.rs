@@ -3,7 +3,6 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::header;
 use crate::offload::{Offload, PartialChecksum};
 use crate::packet::{Frame, HEADER_ROOM, Run};
 use crate::pool::Intake;
@@ -13,6 +12,7 @@ use crate::sys::inside::{Interface, Recorder};
 use crate::sys::link::set_offloads;
 use crate::sys::ring::{Ring, Slot};
 use crate::sys::tun::Tun;
+use rexmit_frames::header;
 
 /// An interface of an emulator: the host's side of it is elsewhere.
 pub trait Port: AsFd {

@@ -7,7 +7,7 @@
 use pyo3::prelude::*;
 
 mod analysis;
-#[cfg_attr(not(target_os = "linux"), path = "live_elsewhere.rs")]
+#[cfg_attr(not(all(target_os = "linux", feature = "kernels")), path = "live_elsewhere.rs")]
 mod live;
 mod numbers;
 mod pair;

@@ -48,7 +48,7 @@ pub fn rows_of_agents<'py>(
     }
     let all = PyDict::new(py);
     all.set_item("runs", to_dict(py, tables::runs(first.0, replications.0, &rows))?)?;
-    all.set_item("late", to_dict(py, agent::late_table(&late))?)?;
+    all.set_item("late", to_dict(py, rexmit_sim::late_table(&late))?)?;
     for table in tables::details(first.0, &rows) {
         all.set_item(table.name, to_dict(py, table)?)?;
     }

@@ -1,4 +1,5 @@
-//! Where there is no Linux: real kernels, guests and live emulation say that they need it.
+//! Where there is no Linux, and where a build leaves them out (the feature `kernels`): real kernels, guests and live
+//! emulation say what they need.
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -9,8 +10,11 @@ use crate::numbers::Whole;
 use crate::scenarios::{parse, value_error};
 
 /// One line for whoever asks for a kernel.
-const WHY: &str =
-    "real kernels, guests and live emulation need Linux; here run the backend model or stack:NAME";
+const WHY: &str = if cfg!(target_os = "linux") {
+    "real kernels, guests and live emulation are left out of this build; in a checkout `make setup` builds them"
+} else {
+    "real kernels, guests and live emulation need Linux; here run the backend model or stack:NAME"
+};
 
 fn wrong<T>() -> PyResult<T> {
     Err(PyOSError::new_err(WHY))

@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 /// privilege to.
 #[pyfunction]
 pub fn take_rights(user: u32, group: u32, groups: Vec<u32>) -> PyResult<()> {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "kernels"))]
     return Ok(rexmit_live::sys::rights::take(user, group, &groups)?);
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", feature = "kernels")))]
     Err(std::io::Error::other(format!(
         "no thread takes the rights of {user}:{group} ({} groups) here",
         groups.len()
@@ -19,7 +19,7 @@ pub fn take_rights(user: u32, group: u32, groups: Vec<u32>) -> PyResult<()> {
 /// Gives this thread the rights of before.
 #[pyfunction]
 pub fn give_rights_back() -> PyResult<()> {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "kernels"))]
     rexmit_live::sys::rights::give_back()?;
     Ok(())
 }

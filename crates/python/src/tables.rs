@@ -6,7 +6,7 @@ use rexmit_analysis::pair::PairRows;
 use rexmit_analysis::rows::Rows;
 use rexmit_analysis::tables::{Tables, pair_tables};
 use rexmit_network::two_hosts;
-use rexmit_sim::{Row, tables};
+use rexmit_sim::{Row, late_table, tables};
 use rexmit_tables::Table;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub fn to_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// The columns of a table as JSON: name to a list of values.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "kernels"))]
 pub fn to_json(table: Table) -> Value {
     let columns = table.columns.iter().map(|column| (column.name.clone(), column.values().into()));
     Value::Object(columns.collect())
@@ -49,9 +49,7 @@ pub fn table_descriptions() -> String {
     let described = |tables: Vec<Table>| -> Map<String, Value> {
         tables.into_iter().map(|table| (table.name.to_owned(), table.description())).collect()
     };
-    let mut study = vec![tables::runs(0, 1, &[])];
-    #[cfg(target_os = "linux")]
-    study.push(rexmit_live::agent::late_table(&[]));
+    let mut study = vec![tables::runs(0, 1, &[]), late_table(&[])];
     study.extend(tables::details(0, &[]));
     let of = two_hosts::network();
     let single = vec![

@@ -9,7 +9,11 @@ use rexmit_stack::{Registry, StackFactory};
 use rexmit_stack::About;
 
 mod end;
+#[cfg(all(test, feature = "third-party"))]
+mod left_out;
 mod own;
+#[cfg_attr(any(not(feature = "third-party"), target_family = "wasm"), path = "left_out.rs")]
+mod third_party;
 
 pub use end::{AnyEnd, AnyRun};
 pub use own::{OwnCongestion, OwnParts};
@@ -19,42 +23,26 @@ pub use rexmit_program::{
     ask_about as ask_about_program,
 };
 
-/// Every stack that is built in.
+/// Every stack that is built in; those of third parties by name alone where the feature `third-party` is off.
 pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_tcp::TcpModel,
     &rexmit_sctp::SctpModel,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_usrsctp::UsrsctpStack,
+    third_party::USRSCTP,
     &rexmit_linux::LinuxStack,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_smoltcp::SmoltcpStack,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_lwip::LwipStack,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_sctp_proto::SctpProtoStack,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_quinn::QuinnStack,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_ngtcp2::Ngtcp2Stack,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_gvisor::STACK,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_pion_sctp::STACK,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_quic_go::STACK,
-    #[cfg(not(target_family = "wasm"))]
-    &rexmit_quiche::STACK,
+    third_party::SMOLTCP,
+    third_party::LWIP,
+    third_party::SCTP_PROTO,
+    third_party::QUINN,
+    third_party::NGTCP2,
+    third_party::GVISOR,
+    third_party::PION_SCTP,
+    third_party::QUIC_GO,
+    third_party::QUICHE,
     &rexmit_program::ProgramStack,
 ];
 
-/// What the programs are built from that are stacks of rexmit's own.
-#[cfg(not(target_family = "wasm"))]
-pub static SOURCES: &[&Source] =
-    &[&rexmit_gvisor::SOURCE, &rexmit_pion_sctp::SOURCE, &rexmit_quic_go::SOURCE, &rexmit_quiche::SOURCE];
-
-/// What the programs are built from that are stacks of rexmit's own: a page starts none.
-#[cfg(target_family = "wasm")]
-pub static SOURCES: &[&Source] = &[];
+/// What the programs are built from that are stacks of rexmit's own: a page, for one, starts none.
+pub static SOURCES: &[&Source] = third_party::SOURCES;
 
 /// The same as a registry, of which a host that chooses none gets the models.
 pub fn registry() -> Registry {

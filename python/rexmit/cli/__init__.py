@@ -15,6 +15,7 @@ from rexmit._native import version
 from rexmit.cli.groups import Commands
 from rexmit.cli.meant import COMMANDS as MEANT
 from rexmit.cli.meant import option_of
+from rexmit.cli.start import WithoutPandas
 from rexmit.cli.stopping import ended, heeding_signals, leave, remind
 from rexmit.errors import RexmitError, StudySlips, one_line
 from rexmit.terminal import guarded
@@ -111,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     own_process = arguments is None
     if own_process:
         remind()
+        sys.meta_path.insert(0, WithoutPandas())
     with guarded(), warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say("warning", str(message))
         code = _ended(arguments)

@@ -37,7 +37,7 @@ pub struct PartialChecksum {
 
 impl PartialChecksum {
     /// True where it stands in a packet from byte `link` on to byte `end`.
-    pub(crate) fn fits(self, link: usize, end: usize) -> bool {
+    pub fn fits(self, link: usize, end: usize) -> bool {
         let start = usize::from(self.start);
         start >= link && start + usize::from(self.offset) + 2 <= end
     }

@@ -55,7 +55,7 @@ impl Frame {
 
     /// Source and destination of the IP packet; `None` of what is none.
     #[inline]
-    pub(crate) fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
+    pub fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
         header::addresses(&self.bytes[self.link..])
     }
 }
@@ -78,7 +78,7 @@ impl RealPacket {
 
     /// What it is a part of.
     #[inline]
-    pub(crate) fn frame(&self) -> &Frame {
+    pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
@@ -236,7 +236,7 @@ fn unknown(bytes: &[u8]) -> Packet {
 }
 
 /// An address as an IP header has it.
-pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
+pub fn octets(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(a) => a.octets().to_vec(),
         IpAddr::V6(a) => a.octets().to_vec(),
@@ -244,7 +244,7 @@ pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
 }
 
 /// True for an IP packet whose destination is `address`.
-pub(crate) fn is_for(packet: &[u8], address: &[u8]) -> bool {
+pub fn is_for(packet: &[u8], address: &[u8]) -> bool {
     let at = if address.len() == 4 { 16 } else { 24 };
     let version = if address.len() == 4 { 4 } else { 6 };
     packet.first().is_some_and(|b| b >> 4 == version) && packet.get(at..at + address.len()) == Some(address)

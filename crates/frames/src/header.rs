@@ -87,7 +87,7 @@ pub(crate) fn ip_len(bytes: &[u8]) -> usize {
 
 /// Where the transport's checksum of an IP packet stands: the transport header's start and the offset from
 /// there. `None` for what is neither TCP nor UDP, a later fragment, and IPv6 with extension headers.
-pub(crate) fn checksum_place(ip: &[u8]) -> Option<(usize, usize)> {
+pub fn checksum_place(ip: &[u8]) -> Option<(usize, usize)> {
     let (start, protocol) = match ip.first()? >> 4 {
         4 if ip.len() >= 20 && word(ip, 6) & 0x3fff == 0 => (usize::from(ip[0] & 15) * 4, ip[9]),
         6 if ip.len() >= 40 => (40, ip[6]),
