@@ -28,9 +28,7 @@ COMPLETE = "_REXMIT_COMPLETE"
 
 
 COMMANDS = {
-    "analyze": (
-        "Say why each transfer in CAPTURE is not faster and what caused each TCP or SCTP retransmission."
-    ),
+    "analyze": "Say why each transfer in CAPTURE is not faster, and what caused each retransmission.",
     "compare": "Print a study's published numbers beside those in DIR; several parts of a study may be given.",
     "completion": (
         "Print the script with which SHELL completes commands, options, studies, settings and columns."

@@ -132,7 +132,10 @@ Examples:
 @json_option
 @click.pass_context
 def analyze(context: click.Context, /, captures: tuple[Path, ...], **options: Any) -> None:
-    """Say why each transfer in CAPTURE is not faster and what caused each TCP or SCTP retransmission.
+    """Say why each transfer in CAPTURE is not faster, and what caused each retransmission.
+
+    TCP and SCTP are judged, packet by packet, from the capture alone; --connection and --retransmissions show
+    the evidence.
 
     Reads pcapng and pcap, also compressed with gzip or zstd; - is standard input. Two captures are taken as
     views of the same packets from both ends, unless --separate is given; more than two are judged one after
