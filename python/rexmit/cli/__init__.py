@@ -29,7 +29,7 @@ COMPLETE = "_REXMIT_COMPLETE"
 
 COMMANDS = {
     "analyze": "Say why each transfer in CAPTURE is not faster, and what caused each retransmission.",
-    "compare": "Print a study's published numbers beside those in DIR; several parts of a study may be given.",
+    "compare": "Print a study's published numbers beside those in DIR, or in several parts of one.",
     "completion": (
         "Print the script with which SHELL completes commands, options, studies, settings and columns."
     ),

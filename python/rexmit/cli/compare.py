@@ -33,7 +33,7 @@ Examples:
 def compare(
     context: click.Context, folders: tuple[Path, ...], notes: bool, markdown: bool, as_json: bool
 ) -> None:
-    """Print a study's published numbers beside those in DIR; several parts of a study may be given.
+    """Print a study's published numbers beside those in DIR, or in several parts of one.
 
     Only built-in studies (`rexmit studies`) have published numbers; code of any other study is never run. For
     two folders of your own, see `rexmit diff`. Each part may be given once. Exit code 1 if a number lies
