@@ -59,8 +59,8 @@ with socket.create_server(("", int(sys.argv[1])), reuse_port=True) as listener:
             connection.sendall(bytes(int(sys.argv[2])))
 """
 
-# Says how long the handshake with a host of this name took, and how many bytes came: in one write, since the other hosts'
-# programs write to the same pipe.
+# Says how long the handshake with a host of this name took, and how many bytes came: in one write, since the
+# programs of the other hosts write to the same pipe.
 CLIENT = """
 import json, os, socket, sys, time
 begin = time.monotonic()
