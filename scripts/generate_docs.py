@@ -202,7 +202,8 @@ def commands_page() -> Iterator[str]:
         "",
         "This page lists all commands with their options, as `rexmit COMMAND --help` prints them. Exit",
         "codes: 0 for success, 1 for a finding (for `run` a run that failed, for `compare` a number outside",
-        "its tolerance, for `diff` a condition that holds, for `analyze` a damaged capture), 2 for wrong usage.",
+        "its tolerance, for `diff` a condition that holds, for `analyze` a damaged capture), 2 for wrong",
+        "usage.",
         "",
     ]
     for path, command in walk("rexmit", cli):
