@@ -93,9 +93,10 @@ def scenario_page(schema: Schema) -> Iterator[str]:
     """Every key of a scenario, in the order in which a reader meets them."""
     yield "# Scenario"
     yield ""
-    yield "This page is made from the [JSON Schema](scenario.schema.json) that the program itself exports."
-    yield "A scenario is one run, wholly said; unknown keys are refused. In a study it stands under"
-    yield "`[scenario]`, and a factor is the dotted name of one of these keys."
+    yield "This page lists every key of a scenario; it is generated from the program's own [JSON"
+    yield "Schema](scenario.schema.json). A scenario specifies one run completely; unknown keys are"
+    yield "refused. In a study it is the table `[scenario]`, and a factor is the dotted name of one of"
+    yield "these keys."
     yield from tables(schema, "scenario")
 
 
@@ -199,10 +200,12 @@ def commands_page() -> Iterator[str]:
     yield from [
         "# Commands",
         "",
-        "What `rexmit COMMAND --help` prints. Exit codes: 0 when all is well, 1 for a",
+        "This page lists all commands with their options, as `rexmit COMMAND --help` prints them. Exit",
+        "codes: 0 for success, 1 for a finding (for `run` a run that failed, for `compare` a number outside",
+        "its tolerance, for `diff` a condition that holds, for `analyze` a damaged capture), 2 for wrong",
+        "usage.",
+        "",
     ]
-    yield from ["failure (for `run`: a run that failed; for `compare`: a number outside its"]
-    yield from ["tolerance; for `analyze`: a damaged capture), 2 for wrong usage.", ""]
     for path, command in walk("rexmit", cli):
         context = click.Context(command, info_name=path, max_content_width=90, terminal_width=90)
         text = command.get_help(context).strip()
@@ -216,11 +219,11 @@ def tables_page(described: Mapping[str, Columns]) -> Iterator[str]:
     """Every column of every table."""
     yield "# Tables of an analysis"
     yield ""
-    yield "What `rexmit analyze --tables DIR` writes and `rexmit.analyze` gives. Times count from"
-    yield "1970; sequence numbers count from the SYN, which is 0, and TSNs from the"
-    yield "initial one; a number of a packet is Wireshark's `frame.number`. Each file says these meanings in"
-    yield "its metadata. In `--json` the keys are the same; those that begin with `client_` or `server_`"
-    yield "stand under `client` and `server`."
+    yield "This page lists the tables that `rexmit analyze --tables DIR` writes and `rexmit.analyze`"
+    yield "returns. Times count from 1970, sequence numbers from the SYN, which is 0, and TSNs from the"
+    yield "initial one; the number of a packet is Wireshark's `frame.number`. Each file has these"
+    yield "meanings in its metadata. In `--json` the keys are the same; those that begin with `client_`"
+    yield "or `server_` are under `client` and `server`."
     for name, columns in described.items():
         yield from [
             "",
@@ -257,9 +260,10 @@ def settings_page(schema: Schema) -> Iterator[str]:
     """Every key of a TCP profile."""
     yield "# Settings of a TCP profile"
     yield ""
-    yield "Made from the JSON Schema of a profile. In a profile's file a table such as `recovery` is"
-    yield "`[recovery]`; in a scenario the same value is `hosts.server.stack.recovery.dupack_threshold`. What"
-    yield "the profiles that come with rexmit choose, and why, is [on the next page](profiles.md)."
+    yield "This page lists every setting of a TCP profile; it is generated from the JSON Schema. In a"
+    yield "profile's file a table such as `recovery` is `[recovery]`; in a scenario the same value is"
+    yield "`hosts.server.stack.recovery.dupack_threshold`. [Profiles](profiles.md) has the values of the"
+    yield "built-in profiles, with their sources."
     yield from tables(schema, "profile")
 
 
@@ -267,9 +271,10 @@ def sctp_settings_page(schema: Schema) -> Iterator[str]:
     """Every key of an SCTP profile."""
     yield "# Settings of an SCTP profile"
     yield ""
-    yield 'Made from the JSON Schema of a profile whose file has `protocol = "sctp"` at its top. In a'
-    yield "scenario a value is `hosts.server.stack.recovery.missing_reports`. What the profiles that come"
-    yield "with rexmit choose, and why, is [on the page of profiles](profiles.md)."
+    yield 'This page lists every setting of an SCTP profile, whose file starts with `protocol = "sctp"`;'
+    yield "it is generated from the JSON Schema. In a scenario a value is"
+    yield "`hosts.server.stack.recovery.missing_reports`. [Profiles](profiles.md) has the values of the"
+    yield "built-in profiles, with their sources."
     yield from tables(schema, "profile")
 
 
@@ -277,17 +282,20 @@ def quic_settings_page(schema: Schema) -> Iterator[str]:
     """Every key of a QUIC profile."""
     yield "# Settings of a QUIC profile"
     yield ""
-    yield 'Made from the JSON Schema of a profile whose file has `protocol = "quic"` at its top. In a'
-    yield "scenario a value is `hosts.server.stack.recovery.initial_rtt`. rexmit has no model of QUIC: what"
-    yield "is absent is as [the host's code](../guide/stacks.md) has it; what that code cannot have is told."
+    yield 'This page lists every setting of a QUIC profile, whose file starts with `protocol = "quic"`;'
+    yield "it is generated from the JSON Schema. In a scenario a value is"
+    yield "`hosts.server.stack.recovery.initial_rtt`. rexmit has no model of QUIC: an absent setting is"
+    yield "the default of [the host's code](../guide/stacks.md), and a setting that this code lacks is"
+    yield "refused."
     yield from tables(schema, "profile")
 
 
 def profiles_page() -> Iterator[str]:
     """Each profile's values with their sources."""
     yield from ["# Profiles: every value and its source", ""]
-    yield "What each key means is on its own page, [of TCP](settings.md), [of SCTP](sctp-settings.md) and [of"
-    yield "QUIC](quic-settings.md). A profile that inherits lists only what it changes."
+    yield "This page lists the values of every built-in profile. The meaning of each key is on the pages"
+    yield "[of TCP](settings.md), [of SCTP](sctp-settings.md) and [of QUIC](quic-settings.md). A profile"
+    yield "that inherits lists only what it changes."
     for name, summary in _native.profiles():
         table = tomllib.loads((ROOT / "profiles" / f"{name}.toml").read_text())
         sources = table.pop("sources", {})

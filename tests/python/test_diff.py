@@ -135,6 +135,15 @@ def test_a_condition_holds_or_not(folders: dict[str, Path], condition: str, hold
     told(folders["before"], folders["slower"], "--fail", condition, code=1 if holds else 0)
 
 
+def test_a_count_alone_is_a_condition(folders: dict[str, Path]) -> None:
+    matched = changes(folders, "slower").matched
+    for scope in ("", " overall", " by path.rate"):
+        spelt = broken([Threshold.parse(f"changed > 0{scope}")], matched)
+        short = broken([Threshold.parse(f"changed{scope}")], matched)
+        assert [(one.cell, one.after) for one in short] == [(one.cell, one.after) for one in spelt] != []
+    assert broken([Threshold.parse("errors")], matched) == []
+
+
 def test_a_percentile_is_by_nearest_rank_of_each_cell(folders: dict[str, Path]) -> None:
     after = rexmit.open_results(folders["slower"]).table()
     (found, *_) = broken(
@@ -151,13 +160,14 @@ def test_a_percentile_is_by_nearest_rank_of_each_cell(folders: dict[str, Path]) 
 @pytest.mark.parametrize(
     ("condition", "text"),
     [
-        ("time", "is no condition; write STATISTIC"),
-        ("time == 1", "is no condition"),
-        ("mode(time) > 1", "'mode' is no statistic"),
-        ("time > fast", "'fast' is no value"),
-        ("time > 10 kB", "'10 kB' is no value"),
-        ("tim > 1", "'tim' is no response of both folders"),
-        ("time > 1 by path.dela", "'path.dela' is no factor; did you mean 'path.delay'"),
+        ("time", "is not a condition; write STATISTIC"),
+        ("time == 1", "is not a condition"),
+        ("errors == 1", "is not a condition"),
+        ("mode(time) > 1", "'mode' is not a statistic"),
+        ("time > fast", "'fast' is not a value"),
+        ("time > 10 kB", "'10 kB' is not a value"),
+        ("tim > 1", "'tim' is not a response of both folders"),
+        ("time > 1 by path.dela", "'path.dela' is not a factor; did you mean 'path.delay'"),
     ],
 )
 def test_what_is_no_condition_is_told_in_one_line(

@@ -156,7 +156,7 @@ def test_the_exit_code_is_the_commands(rexmit: Command, command: list[str], code
         (["--verdicts", "nowhere/of.parquet"], "there is no such folder"),
         (["--duration", "5"], "--duration"),
         (["no-such.toml"], "cannot be read"),
-        (["no-such.toml", "more"], "more: stands before --"),
+        (["no-such.toml", "more"], "more: put a command and its arguments after --"),
         (["--server", ""], "--server: is empty"),
         (["--between", "eth8", "eth8"], "two different interfaces"),
     ],

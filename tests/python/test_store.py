@@ -335,7 +335,9 @@ def test_resuming_a_finished_study_runs_nothing(backend: Counting, tmp_path: Pat
 
 def test_a_folder_that_is_not_empty_is_refused(backend: Counting, tmp_path: Path) -> None:
     run_study(spec(), tmp_path / "out")
-    with pytest.raises(StoreError, match="is not empty; go on with --resume, or choose another --out"):
+    with pytest.raises(
+        StoreError, match="is not empty; add --resume to finish its study, or choose another --out"
+    ):
         run_study(spec(), tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")

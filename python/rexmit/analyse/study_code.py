@@ -141,7 +141,8 @@ def _folder_of(results: Results) -> Path:
     for entry in published:
         if entry.name == results.name:
             return entry.path.parent
+    studies = sorted({entry.path.parent.name for entry in published})
     raise StudyError(
-        f"{results.name}: has no published numbers to compare with; those that have: "
-        + ", ".join(entry.name for entry in published)
+        f"{results.name}: has no published numbers to compare with; those that have: {', '.join(studies)}; "
+        "two results folders are compared by `rexmit diff A B`"
     )

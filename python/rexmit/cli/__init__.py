@@ -29,12 +29,8 @@ COMPLETE = "_REXMIT_COMPLETE"
 
 
 COMMANDS = {
-    "analyze": (
-        "Say of every retransmission of TCP and SCTP in CAPTURE what caused it, and measure its connections."
-    ),
-    "compare": (
-        "Print what the study published beside what DIR holds; several parts of one study may be given."
-    ),
+    "analyze": "Say why each transfer in CAPTURE is not faster, and what caused each retransmission.",
+    "compare": "Print a study's published numbers beside those in DIR, or in several parts of one.",
     "completion": (
         "Print the script with which SHELL completes commands, options, studies, settings and columns."
     ),
@@ -42,23 +38,20 @@ COMMANDS = {
     "doctor": "Show what this machine can run and what is missing.",
     "emulate": "Run COMMAND in a network namespace of its own, behind an emulated path.",
     "kernel": "Build the Linux kernel with a virtual clock, once, and show what is there.",
-    "man": "Show the manual page of COMMAND: by man on a terminal, else as it is, in roff.",
+    "man": "Show the manual page of COMMAND: with man on a terminal, otherwise as roff.",
     "merge": (
-        "Join results of the same study: runs with other seeds, other levels, parts of a design, "
-        "or all shards."
+        "Join results of one study: runs with other seeds, other levels, parts of a design, or all shards."
     ),
-    "model": "Say what published formulas give: TCP's throughput, the size of a buffer.",
+    "model": "Evaluate published formulas: TCP's throughput, the size of a buffer.",
     "pattern": "Make, show and convert patterns: which packets an impairment hits.",
-    "plot": "Draw the figures of a results folder, or graphs of a connection of a capture (pcapng, pcap).",
-    "report": (
-        "Write one HTML page that needs no other file and no network: the study in DIR, to look at and share."
-    ),
-    "run": "Run STUDY, one of the package by its name or yours by its file, and store its results.",
-    "schema": "Print the JSON Schema of a study's file, with which an editor completes and checks it.",
-    "sql": "Ask the results in DIR with one QUERY in SQL.",
-    "stack": "Build programs that are stacks of hosts, and check one of yours.",
+    "plot": "Draw the figures of a results folder, or graphs of a connection in a capture (pcapng, pcap).",
+    "report": "Write a report of the study in DIR: one HTML page to explore and share, without other files.",
+    "run": "Run STUDY, a built-in one by its name or yours by its file, and store its results.",
+    "schema": "Print the JSON Schema of study files, with which an editor completes and checks them.",
+    "sql": "Query the results in DIR in SQL.",
+    "stack": "Build stacks that are separate programs, and check one of yours.",
     "studies": (
-        "List the studies that come with the package, or show NAME (also a file): what varies, how often."
+        "List the built-in studies, or show what varies in study NAME (or a file) and its number of runs."
     ),
     "trace": "Show, convert and make traces: links whose rate, delay or loss changes.",
 }

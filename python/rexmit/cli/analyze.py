@@ -70,45 +70,48 @@ Examples:
   rexmit analyze server.pcapng --graphs out --graph-format html"""
 )
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=click.Path(path_type=Path))
-@click.option("--connection", type=click.IntRange(min=1), help="Show all of one TCP connection.")
-@click.option("--association", type=click.IntRange(min=1), help="Show all of one SCTP association.")
-@click.option("--retransmissions", "lines", is_flag=True, help="A line for each retransmission.")
-@click.option("--packets", is_flag=True, help="A line for each packet of one connection or association.")
-@click.option("--tsn", type=SPAN, metavar="FROM..TO", help="Packets about these TSNs of an association.")
-@click.option("--seq", type=SPAN, metavar="FROM..TO", help="Packets about these sequence numbers.")
+@click.option("--connection", type=click.IntRange(min=1), help="Show this TCP connection in detail.")
+@click.option("--association", type=click.IntRange(min=1), help="Show this SCTP association in detail.")
+@click.option("--retransmissions", "lines", is_flag=True, help="Print a line for each retransmission.")
+@click.option("--packets", is_flag=True, help="Print a line for each packet of a connection or association.")
+@click.option("--tsn", type=SPAN, metavar="FROM..TO", help="With --packets: those that concern these TSNs.")
+@click.option("--seq", type=SPAN, metavar="FROM..TO", help="With --packets: those that concern these bytes.")
 @click.option(
-    "--around", type=click.IntRange(min=1), metavar="PACKET", help="Packets about this retransmission."
+    "--around",
+    type=click.IntRange(min=1),
+    metavar="PACKET",
+    help="With --packets: those around this retransmission.",
 )
 @click.option("--sort", type=click.Choice(SORTS), default="retransmissions", show_default=True)
 @click.option(
     "--limit", type=click.IntRange(min=0), help="Connections to show; 0 for all. Default: 20, in JSON 1000."
 )
-@click.option("--filter", "condition", metavar="TEXT", help="Judge only packets such as 'tcp.port == 5001'.")
+@click.option("--filter", "condition", metavar="TEXT", help="Judge only these packets: 'tcp.port == 5001'.")
 @click.option(
     "--loss-event-rtts",
     type=click.FloatRange(min=0, min_open=True),
     default=2.0,
     show_default=True,
-    help="Losses within so many RTTs are one loss event: 2 as klaver-2005, 1 as RFC 5348.",
+    help="Losses within this many RTTs are one loss event: 2 as in klaver-2005, 1 as in RFC 5348.",
 )
 @click.option(
     "--sctp-threshold",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Missing reports that sctp_trace takes for a fast retransmit: 3 as RFC 9260, 4 as pedersen-2006.",
+    help="Missing reports that sctp_trace takes for a fast retransmit: 3 (RFC 9260) or 4 (pedersen-2006).",
 )
-@click.option("--tables", type=OUT, help="Folder to write the tables to.")
+@click.option("--tables", type=OUT, help="Write the tables into this folder.")
 @click.option(
     "--only",
     shell_complete=completing.analysis_tables,
     metavar="NAME,...",
-    help="Tables to write, 'all' for every one. Default: without a row a packet.",
+    help="Tables to write, or 'all'. Default: those that do not have a row for every packet.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(["parquet", "csv"]), help="Of the tables. Default: parquet."
+    "--format", "form", type=click.Choice(["parquet", "csv"]), help="Format of the tables. Default: parquet."
 )
-@click.option("--graphs", type=OUT, help="Folder to draw graphs to, of what is shown.")
+@click.option("--graphs", type=OUT, help="Draw graphs of what is shown into this folder.")
 @click.option(
     "--graph-format",
     "graph_formats",
@@ -116,10 +119,12 @@ Examples:
     multiple=True,
     help="May be given several times. Default: svg and html.",
 )
-@click.option("--separate", is_flag=True, help="Two captures are not two views of the same packets.")
-@click.option("--same-clock", is_flag=True, help="One clock made both of two captures.")
 @click.option(
-    "--whole", is_flag=True, help="Both of two captures hold all: a packet in one of them only was lost."
+    "--separate", is_flag=True, help="Judge two captures one by one, not as two views of the same packets."
+)
+@click.option("--same-clock", is_flag=True, help="The same clock stamped both captures.")
+@click.option(
+    "--whole", is_flag=True, help="Both captures are complete: a packet in only one of them was lost."
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Threads. Default: every core. The results do not change."
@@ -127,11 +132,14 @@ Examples:
 @json_option
 @click.pass_context
 def analyze(context: click.Context, /, captures: tuple[Path, ...], **options: Any) -> None:
-    """Say of every retransmission of TCP and SCTP in CAPTURE what caused it, and measure its connections.
+    """Say why each transfer in CAPTURE is not faster, and what caused each retransmission.
 
-    Reads pcapng and pcap, also packed with gzip or zstd. Two captures are taken as two views of the same
-    packets, made at the two ends, unless --separate is given; more are judged one after another. Exit code 1
-    if a capture is damaged; all that could be read is shown all the same. - stands for standard input.
+    TCP and SCTP are judged, packet by packet, from the capture alone; --connection and --retransmissions show
+    the evidence.
+
+    Reads pcapng and pcap, also compressed with gzip or zstd; - is standard input. Two captures are taken as
+    views of the same packets from both ends, unless --separate is given; more than two are judged one after
+    another. Exit code 1 if a capture is damaged; everything that could be read is still shown.
     """
     captures = tuple(STANDARD_INPUT if str(path) == "-" else path for path in captures)
     given = Given(**options)

@@ -33,12 +33,12 @@ Examples:
 def compare(
     context: click.Context, folders: tuple[Path, ...], notes: bool, markdown: bool, as_json: bool
 ) -> None:
-    """Print what the study published beside what DIR holds; several parts of one study may be given.
+    """Print a study's published numbers beside those in DIR, or in several parts of one.
 
-    Published numbers come with the package's own studies (`rexmit studies`); no code of any other study is
-    run. A part may be given once. Exit code 1 if a number lies outside its stated tolerance, unless the study
-    has recorded that difference with its reason and it is still the same. What rests upon runs in which a
-    pattern met no packet is "not reached", whatever its number.
+    Only built-in studies (`rexmit studies`) have published numbers; code of any other study is never run. For
+    two folders of your own, see `rexmit diff`. Each part may be given once. Exit code 1 if a number lies
+    outside its stated tolerance, unless the study has recorded that difference with its reason and it is
+    still the same. A number from runs in which a pattern matched no packet is "not reached", whatever it is.
     """
     results = [open_results(folder) for folder in folders]
     check_parts(results)

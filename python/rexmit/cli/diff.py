@@ -30,42 +30,42 @@ Examples:
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="End with 1 where this holds of B in any cell, such as 'p99(time) > 1.05x' (times A's), "
-    "'mean(retransmits) > +2', 'time > 200 ms', 'errors > 0', 'changed > 0'; with 'overall' or "
-    "'by FACTOR, ...' at its end of coarser cells. May be given several times.",
+    help="Exit with 1 if this holds for B in any cell: 'p99(time) > 1.05x' (times A's), "
+    "'mean(retransmits) > +2', 'time > 200 ms', 'errors', 'changed'; append 'by FACTOR, ...' for coarser "
+    "cells, or 'overall' for all runs. May be given several times.",
 )
-@click.option("--scenarios", type=click.IntRange(min=1), help="Of systems: draw so many. Default: 200.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of systems: the seed of what is drawn. Default: 0.")
+@click.option("--scenarios", type=click.IntRange(min=1), help="Systems: how many to draw. Default: 200.")
+@click.option("--seed", type=click.IntRange(min=0), help="Systems: seed of the scenarios. Default: 0.")
 @click.option(
     "--family",
     type=click.Choice(list(SCENARIO_FAMILIES)),
-    help="Of systems: what is drawn. Default: tcp between kernels, losses with a model.",
+    help="Systems: kind of scenarios. Default: tcp between kernels, losses with a model.",
 )
-@click.option("--study", metavar="STUDY", help="Of systems: run this study's runs, and draw none.")
+@click.option("--study", metavar="STUDY", help="Systems: use the runs of this study instead of scenarios.")
 @click.option(
     "--cases",
     type=click.IntRange(0, 1000),
-    help="Of systems: find the smallest case of so many kinds of differences. Default: 3.",
+    help="Systems: for how many kinds of differences to find the smallest case. Default: 3.",
 )
 @click.option(
     "--out",
     type=OUT,
-    help="Of systems: write a page, each smallest case as a study, and JSON into this folder.",
+    help="Systems: write a page, each smallest case as a study, and JSON into this folder.",
 )
-@click.option("--only-common", is_flag=True, help="Of folders of different designs: compare what both have.")
+@click.option("--only-common", is_flag=True, help="Folders of different designs: compare what both have.")
 @click.option(
     "--cells",
     "shown",
     type=click.IntRange(0, 100_000),
-    help="Of folders: show so many cells of each response, those that changed most. Default: 10.",
+    help="Folders: how many cells to show for each response, most changed first. Default: 10.",
 )
 @click.option(
     "--response",
     "responses",
     multiple=True,
     metavar="COLUMN",
-    help="Of folders: show the cells of these columns. May be given several times. Default: time_ns, or the "
-    "first that changed.",
+    help="Folders: show the cells of these columns. May be given several times. Default: time_ns, or the "
+    "first column that changed.",
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown, as for a comment on a pull request.")
 @json_option
@@ -89,14 +89,14 @@ def diff(
 ) -> None:
     """Print what differs between A and B: two systems, or two results folders of one design.
 
-    A system is a kernel (linux:6.12, once built), a profile of the model (linux-6.1) or another stack by the
-    name that hosts.X.code has for it, with settings behind commas: of both hosts, as in
-    linux:6.1,linux.sysctl.net.ipv4.tcp_reordering=5, or whole keys such as hosts.server.linux.nagle=true. The
-    same scenarios run on both: which part, in what kinds of ways, and the smallest case of each.
+    A system is a kernel (linux:6.12, once built), a profile of the model (linux-6.1) or another stack by its
+    name in hosts.X.code, with settings after commas: for both hosts, as in
+    linux:6.1,linux.sysctl.net.ipv4.tcp_reordering=5, or by full key, such as hosts.server.linux.nagle=true.
+    The same scenarios run on both; the output says which differ, in what ways, and the smallest case of each.
 
-    Of folders: which cells (combinations of levels) changed, and by how much. With the same seed in virtual
-    time every run is held against itself; otherwise a cell counts as changed if the 95 % interval of the
-    difference leaves out zero.
+    For folders: which cells (combinations of levels) changed, and by how much. With the same seed in virtual
+    time, each run is compared with the same run of the other folder; otherwise a cell counts as changed if
+    the 95 % interval of the difference excludes zero.
 
     Exit code 1 if a condition of --fail holds.
     """

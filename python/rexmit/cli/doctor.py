@@ -42,7 +42,7 @@ _NEEDS = {
 )
 @json_option
 def doctor(emulator: bool, as_json: bool) -> None:
-    """Show what this machine can run and what is missing. Missing extras are no error."""
+    """Show what this machine can run and what is missing. Missing extras are not an error."""
     if emulator:
         _emulator(as_json)
         return

@@ -90,57 +90,55 @@ Examples:
 )
 @click.argument("file", metavar="[FILE.toml]", required=False, type=click.Path(path_type=Path))
 @click.argument("rest", nargs=-1, metavar="[-- COMMAND [ARGS]...]")
-@click.option("--rate", help="Rate of the bottleneck, both ways, such as 10Mbit/s. Default: no limit.")
+@click.option("--rate", help="Rate of the bottleneck, both ways, such as 10Mbit/s. Default: unlimited.")
 @click.option(
     "--trace",
     metavar="FILE",
     shell_complete=completing.files,
-    help="The link follows this trace, both ways: mahimahi's opportunities, or a CSV of time, rate, delay, "
-    "loss. --down.trace and --up.trace for one way.",
+    help="Make the link follow this trace, both ways: mahimahi's opportunities, or a CSV of time, rate, "
+    "delay, loss. --down.trace and --up.trace are for one way.",
 )
 @click.option("--delay", help="Propagation delay one way, such as 50ms. Default: none.")
-@click.option(
-    "--queue", help="What the queue holds, such as '100 packets' or '50 ms'. Default: 1000 packets."
-)
+@click.option("--queue", help="Size of the queue, such as '100 packets' or '50 ms'. Default: 1000 packets.")
 @click.option("--loss", help="Random loss, both ways, such as '1 %'. Default: none.")
 @click.option(
     "--set",
     "assignments",
     multiple=True,
     metavar="KEY=VALUE",
-    help="The same as a scenario names it: --set path.down.drop=18, or of a network --set "
+    help="Set a key as a scenario names it: --set path.down.drop=18, or in a network --set "
     "links.NAME.rate='1 Mbit/s'.",
 )
 @click.option(
     "--server",
     metavar="COMMAND",
-    help="Runs at the other end, in a namespace of its own, and ends with COMMAND. Default: the other end is "
-    "this host.",
+    help="Run this at the other end, in a namespace of its own, until COMMAND ends. Default: the other end "
+    "is this host.",
 )
 @click.option(
     "--at",
     nargs=2,
     multiple=True,
     metavar="HOST COMMAND",
-    help="Of a network: runs a command at this host, or at each host of a group; may be given again. It is "
-    "over when all of these, and COMMAND, have ended.",
+    help="In a network: run a command at this host, or at each host of a group; may be repeated. The "
+    "emulation is over when all of these, and COMMAND, have ended.",
 )
 @click.option(
     "--server-at",
     nargs=2,
     multiple=True,
     metavar="HOST COMMAND",
-    help="The same of a command that is started before all others, and ends with them; may be given again.",
+    help="As --at, for a server: started before all other commands, and ended with them; may be repeated.",
 )
 @click.option(
     "--host",
     metavar="HOST",
-    help="Of a network: where COMMAND, or your shell, runs. Default: the first host of the file.",
+    help="In a network: where COMMAND, or your shell, runs. Default: the first host of the file.",
 )
 @click.option(
     "--enter",
     metavar="HOST",
-    help="Open a shell, or run COMMAND, at this host of a network that another terminal emulates.",
+    help="Open a shell, or run COMMAND, at this host of a network that is emulated in another terminal.",
 )
 @click.option(
     "--between",
@@ -152,13 +150,15 @@ Examples:
 @click.option(
     "--server-ready",
     metavar="PORT|TIME",
-    help="COMMAND starts once each server listens on this TCP port, or after this time. Default: once it "
+    help="Start COMMAND once each server listens on this TCP port, or after this time. Default: once each "
     "listens on any port, TCP or UDP.",
 )
-@click.option("--address", help="COMMAND's address; the one before is the server's. Default: 100.64.0.2.")
-@click.option("--mtu", type=click.IntRange(68, 65_535), help="Of both interfaces, bytes. Default: 1500.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Of random effects.")
-@click.option("--duration", metavar="TIME", help="Ends COMMAND after this time, with exit code 124.")
+@click.option("--address", help="COMMAND's address; the server's is one lower. Default: 100.64.0.2.")
+@click.option("--mtu", type=click.IntRange(68, 65_535), help="MTU of both interfaces, bytes. Default: 1500.")
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of random effects."
+)
+@click.option("--duration", metavar="TIME", help="End COMMAND after this time, with exit code 124.")
 @click.option(
     "--capture",
     type=OUT,
@@ -171,7 +171,7 @@ Examples:
 @click.option(
     "--mode",
     type=click.Choice(["busy", "hybrid", "sleep"]),
-    help="How the emulator waits for a packet's time: busy is the most punctual and takes a core. "
+    help="How the emulator waits for a packet's time: busy is the most punctual and uses a whole core. "
     "Default: hybrid.",
 )
 @click.option(
@@ -183,7 +183,7 @@ Examples:
 @click.option(
     "--patience",
     metavar="TIME",
-    help="With --virtual: ends it when the virtual clock stands still for so long, as it does while "
+    help="With --virtual: give up when the virtual clock stands still for this long, as it does while "
     f"a program computes. Default: {PATIENCE}.",
 )
 @click.option(
@@ -196,24 +196,24 @@ Examples:
 @click.option(
     "--date",
     metavar="DATE",
-    help="With --virtual: what the clock shows first, such as 2026-07-01T12:00, UTC, or now. "
-    f"Default: {DATE}, so that it is always the same.",
+    help="With --virtual: the date at the start, such as 2026-07-01T12:00 (UTC), or now. "
+    f"Default: {DATE}, always the same.",
 )
 @click.option(
     "--writable",
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="With --virtual: a folder that the programs may write to; may be given again. Default: temporary "
-    "ones alone, which go with them.",
+    help="With --virtual: a folder that the programs may write to; may be repeated. Default: only temporary "
+    "folders, which are discarded at the end.",
 )
 @click.option(
     "--live/--no-live",
     default=None,
-    help="Show rate, queue and drops while it runs: at the foot of a terminal, below what COMMAND prints; a "
-    "plain line each 10 s elsewhere. Default: on a terminal where COMMAND prints elsewhere, or nothing does.",
+    help="Show rate, queue and drops while it runs: at the bottom of a terminal, below COMMAND's output, or "
+    "a plain line every 10 s. Default: on a terminal, unless COMMAND prints there.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no summary at the end.")
 @json_option
 @click.pass_context
 def emulate(
@@ -248,22 +248,23 @@ def emulate(
 ) -> None:
     """Run COMMAND in a network namespace of its own, behind an emulated path. Default: your shell.
 
-    The other end of the path is this host (root only) or the command of --server. Addresses are in
-    REXMIT_CLIENT and REXMIT_SERVER. `down` is towards COMMAND. Each program is in a PID namespace of its own,
-    with which all that it has started ends: nothing is left at the end, nor after a kill.
+    The other end of the path is this host (root only) or the command of --server; the Internet is out of
+    reach. Addresses are in REXMIT_CLIENT and REXMIT_SERVER. `down` is towards COMMAND. Each program has a PID
+    namespace of its own, so everything it started ends with it: nothing is left behind, even after a kill.
 
     Any key of a path is an option as well: --shaper dummynet, --down.drop 18, --up.rate 1Mbit/s, --jitter
-    5ms. One without a direction is for both. FILE.toml is a path, a scenario or a study, whose path is taken.
+    5ms. An option without a direction applies to both. FILE.toml is a path, a scenario or a study, whose path
+    is used.
 
-    Where FILE.toml has a network of hosts, each host has a namespace, its address and its name: `ping sink`
-    works, and REXMIT_HOST_SINK has the address. Programs run at the hosts of --at, --server-at and --host;
-    transfers of the file do not. Settings of links are changed by --set links.NAME.KEY=VALUE.
+    If FILE.toml has a network of hosts, each host has a namespace, an address and a name: `ping sink` works,
+    and REXMIT_HOST_SINK is the address. Programs run at the hosts of --at, --server-at and --host; transfers
+    of the file do not run. --set links.NAME.KEY=VALUE changes a link.
 
-    With --json the summary is on standard output, and COMMAND's own output on standard error. Exit code: that
-    of COMMAND, or of the first of --at that failed; 1 if the emulator could not keep up, or there was none.
+    With --json, the summary is on standard output and COMMAND's output on standard error. Exit code: that of
+    COMMAND, or of the first --at that failed; 1 if the emulator failed or could not keep up.
     """
     if rest:
-        raise UsageError(f"{shlex.join(rest)}: stands before --; a command and its words stand behind it")
+        raise UsageError(f"{shlex.join(rest)}: put a command and its arguments after --")
     given = context.meta[_COMMAND]
     if enter is not None:
         enter_host(enter, file, given)

@@ -44,8 +44,8 @@ Example:
 def kernel() -> None:
     """Build the Linux kernel with a virtual clock, once, and show what is there.
 
-    It is User-Mode Linux: a program that needs no privileges. Kernels are kept in $REXMIT_CACHE, else in
-    $XDG_CACHE_HOME/rexmit, else in ~/.cache/rexmit.
+    The kernel is User-Mode Linux, a program that needs no privileges. Kernels are kept in $REXMIT_CACHE, or
+    else in $XDG_CACHE_HOME/rexmit, or else in ~/.cache/rexmit.
     """
 
 
@@ -65,19 +65,19 @@ Examples:
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
-    help="Archive or tree of Linux 6.x in place of Debian's source; it stays as it is.",
+    help="Archive or tree of Linux 6.x to build instead of Debian's source; it is not changed.",
 )
 @click.option(
     "--hz",
     type=click.Choice([str(hz) for hz in HZ_CHOICES]),
     default=str(DEFAULT_HZ),
     show_default=True,
-    help="Ticks a second, which TCP's timers count.",
+    help="Ticks per second, the unit of TCP's timers.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Compilers at once. Default: one a core.")
-@click.option("--force", is_flag=True, help="Build again what was built.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Compilers at once. Default: one per core.")
+@click.option("--force", is_flag=True, help="Build the kernel even if it was built before.")
 @click.option(
-    "--no-boot", is_flag=True, help="With --source: do not try whether what was built starts; keep it anyway."
+    "--no-boot", is_flag=True, help="With --source: keep the kernel without checking that it boots."
 )
 @json_option
 def build(
@@ -89,10 +89,10 @@ def build(
     no_boot: bool,
     as_json: bool,
 ) -> None:
-    """Build the kernel, which takes some minutes, unless it was built from just the same before.
+    """Build the kernel, unless exactly the same was built before. The first build takes some minutes.
 
-    Of a tree, such as a checkout of git with your changes, a copy is kept with all that was compiled: the
-    next build compiles what changed. `rexmit kernel clean` removes such copies.
+    If the source is a tree, such as a git checkout with your changes, a copy is kept with all objects, and
+    the next build compiles only what changed. `rexmit kernel clean` removes such copies.
     """
     try:
         with shown_progress() as progress:
@@ -108,10 +108,10 @@ def build(
 
 
 @kernel.command(epilog="\b\nExamples:\n  rexmit kernel clean\n  rexmit kernel clean --source ~/linux")
-@click.option("--source", type=click.Path(path_type=Path), help="Only what was kept of this tree.")
+@click.option("--source", type=click.Path(path_type=Path), help="Remove only what was kept of this tree.")
 @json_option
 def clean(source: Path | None, as_json: bool) -> None:
-    """Remove what is kept of builds of trees, so that their next builds begin anew. Kernels stay."""
+    """Remove the copies kept of source trees, so that their next builds start from scratch. Kernels stay."""
     with shown_progress() as progress:
         removed = clean_up(source, progress)
     if as_json:
@@ -134,7 +134,7 @@ Examples:
 @click.option("--kernel", "name", shell_complete=completing.kernels, help="With --check: boot this one.")
 @json_option
 def status(check: bool, name: str | None, as_json: bool) -> None:
-    """Show the kernels that were built, which is used by default, and what a build would lack."""
+    """Show the kernels that were built, which one is the default, and what is missing for a build."""
     if name is not None and not check:
         raise UsageError("--kernel: goes with --check, and says which kernel is booted")
     found = kernels()
@@ -162,10 +162,10 @@ def status(check: bool, name: str | None, as_json: bool) -> None:
 
 
 @kernel.command(epilog="\b\nExample:\n  $(rexmit kernel path --kernel 6.12) --version")
-@click.option("--hz", type=click.Choice([str(hz) for hz in HZ_CHOICES]), help="The one with these ticks.")
-@click.option("--kernel", "name", shell_complete=completing.kernels, help="The one of this name.")
+@click.option("--hz", type=click.Choice([str(hz) for hz in HZ_CHOICES]), help="A kernel with these ticks.")
+@click.option("--kernel", "name", shell_complete=completing.kernels, help="The kernel of this name.")
 def path(hz: str | None, name: str | None) -> None:
-    """Print the path of the kernel that is used by default, or of the one that is named.
+    """Print the path of the default kernel, or of the one that is named.
 
     A kernel's name is its version (6.12, 6.12.117), the beginning of its hash, or both with a dash between.
     """

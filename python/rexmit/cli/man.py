@@ -25,10 +25,10 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[COMMAND]...", shell_complete=command_names)
 @click.option("--out", type=OUT, metavar="DIR", help="Write every page into this folder, as rexmit-run.1.")
 def man(names: tuple[str, ...], out: Path | None) -> None:
-    """Show the manual page of COMMAND: by man on a terminal, else as it is, in roff.
+    """Show the manual page of COMMAND: with man on a terminal, otherwise as roff.
 
-    The pages come with the package, in share/man/man1 of its environment: `man rexmit-run` finds them where
-    the bin of that environment is in PATH.
+    The package has the pages in share/man/man1 of its environment: `man rexmit-run` finds them if the bin
+    folder of that environment is in PATH.
     """
     from rexmit.cli import cli
     from rexmit.cli.roff import manual_page, page_name, walk

@@ -34,7 +34,7 @@ Examples:
     type=OUT,
     metavar="FILE.csv",
     help="Write the mean of each response over the replications of each combination of levels, with n, "
-    "standard deviation and Student's 95 % confidence interval. One DIR is enough for this, and no --out.",
+    "standard deviation and Student's 95 % confidence interval. This needs only one DIR, and no --out.",
 )
 @click.option(
     "--response",
@@ -42,10 +42,12 @@ Examples:
     shell_complete=completing.responses,
     multiple=True,
     metavar="COLUMN",
-    help="Of these columns only. May be given several times. Default: every column of numbers.",
+    help="Average these columns only. May be given several times. Default: every numeric column.",
 )
 @click.option(
-    "--skip-duplicates", is_flag=True, help="Take a run that is in several folders once; it must be the same."
+    "--skip-duplicates",
+    is_flag=True,
+    help="Take a run that is in several folders once, if its rows are equal.",
 )
 @json_option
 def merge(
@@ -56,11 +58,11 @@ def merge(
     skip_duplicates: bool,
     as_json: bool,
 ) -> None:
-    """Join results of the same study: runs with other seeds, other levels, parts of a design, or all shards.
+    """Join results of one study: runs with other seeds, other levels, parts of a design, or all shards.
 
-    The scenario, the factors, the backend and the version must be the same, and every combination of levels
-    must have as many runs in the end. The result is a results folder like any other; provenance.json keeps
-    that of each DIR.
+    The scenario, the factors, the backend and the version must be the same, and all combinations of levels
+    must end up with the same number of runs. The result is a results folder like any other; its
+    provenance.json contains that of each DIR.
     """
     if out is None and file is None:
         raise UsageError("merge has nothing to write; give --out DIR, --averages FILE.csv, or both")

@@ -19,7 +19,7 @@ Examples:
       --max-window-down "73 kB" --max-window-up "10 kB\"""",
 )
 def model() -> None:
-    """Say what published formulas give: TCP's throughput, the size of a buffer."""
+    """Evaluate published formulas: TCP's throughput, the size of a buffer."""
 
 
 model.add_command(tcp_friendly)

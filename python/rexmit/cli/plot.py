@@ -29,18 +29,18 @@ Examples:
   rexmit plot server.pcapng --graph cwnd --state tables/run-00000000-state.parquet"""
 )
 @click.argument("what", metavar="DIR|CAPTURE", type=click.Path(path_type=Path))
-@click.option("--out", type=OUT, help="Folder (of DIR), or file or beginning of names (of CAPTURE) to write.")
+@click.option("--out", type=OUT, help="Write here: for DIR a folder, for CAPTURE a file or prefix of files.")
 @click.option(
     "--connection",
     "connections",
     multiple=True,
     type=click.IntRange(min=1),
-    help="Number of a connection of a CAPTURE. Default: 1; of a page all, and several may be given.",
+    help="For CAPTURE: the connection's number. Default: 1; for a page all, and it may be repeated.",
 )
 @click.option(
     "--direction",
     type=click.Choice(["client", "server"]),
-    help="Whose data to show, of a CAPTURE: 'client' is the side that opened the connection, 'server' the "
+    help="For CAPTURE: whose data to show: 'client' is the side that opened the connection, 'server' the "
     "other. Default: the one that sent more.",
 )
 @click.option(
@@ -48,26 +48,27 @@ Examples:
     "runs",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Of DIR, where flows were measured over time: the run whose flows are drawn over the queue. May "
+    help="For DIR, if flows were measured over time: the run whose flows are drawn above the queue. May "
     "be given several times. Default: 0.",
 )
-@click.option("--t", "span", metavar="FROM:TO", help="Seconds to show, of a CAPTURE.")
+@click.option("--t", "span", metavar="FROM:TO", help="For CAPTURE: seconds to show.")
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True)
 @click.option(
     "--graph",
     "graphs",
     type=click.Choice(GRAPHS),
     multiple=True,
-    help="Of a CAPTURE: time sequence (the default), outstanding data with windows (tcptrace: owin), "
-    "RTT samples, throughput, congestion window where it is known, or all. May be given several times.",
+    help="For CAPTURE: time sequence (the default), outstanding data with windows (tcptrace: owin), "
+    "RTT samples, throughput, congestion window if it is known, or all. May be given several times.",
 )
 @click.option(
     "--format",
     "forms",
     type=click.Choice(FORMATS),
     multiple=True,
-    help="svg, png or pdf; of a CAPTURE also html, a page with all graphs that can be moved and enlarged, "
-    "and xplot, for xplot.org or jPlot. May be given several times. Default: as --out ends, or svg and png.",
+    help="svg, png or pdf; for CAPTURE also html, a page with all graphs to pan and zoom, "
+    "and xplot, for xplot.org or jPlot. May be given several times. Default: the ending of --out, or svg "
+    "and png.",
 )
 @click.option("--html", is_flag=True, help="Short for --format html.")
 @click.option("--state", type=click.Path(path_type=Path), help="Table of states of the run, for cwnd.")
@@ -92,10 +93,10 @@ def plot(
     verdicts: Path | None,
     as_json: bool,
 ) -> None:
-    """Draw the figures of a results folder, or graphs of a connection of a capture (pcapng, pcap).
+    """Draw the figures of a results folder, or graphs of a connection in a capture (pcapng, pcap).
 
-    Figures of DIR go to DIR/figures, the graph of CAPTURE beside it, as SVG and PNG, unless --out or
-    --format says otherwise. The symbols are those of tcptrace; retransmissions are told apart by their cause.
+    Figures of DIR go to DIR/figures, a graph of CAPTURE beside the capture, as SVG and PNG, unless --out or
+    --format says otherwise. The symbols are those of tcptrace; retransmissions are marked by their cause.
     """
     if html:
         forms = tuple(dict.fromkeys((*forms, "html")))

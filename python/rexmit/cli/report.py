@@ -38,7 +38,7 @@ Examples:
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("other", metavar="[OTHER]", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--out", type=OUT, help="File to write. Default: DIR/report.html, of two DIR/beside-OTHER.html."
+    "--out", type=OUT, help="File to write. Default: DIR/report.html; for two, DIR/beside-OTHER.html."
 )
 @click.option(
     "--format",
@@ -55,32 +55,32 @@ Examples:
     show_default=True,
     metavar="auto|none|kept|first|all|RUNS",
     help="Runs whose packets the page has: those kept in DIR, the first replication of each combination of "
-    "levels, all, or by their numbers, such as 17,18,40..60. In virtual time they are run again. auto: "
-    "those kept, and whole curves of the others while it is quick.",
+    "levels, all, or by number, such as 17,18,40..60. In virtual time they are repeated. auto: those kept, "
+    "and whole curves of the others as long as that is quick.",
 )
 @click.option(
     "--max-size",
     default="10 MB",
     show_default=True,
     metavar="BYTES",
-    help="Most that the page may be; runs that do not fit are left out, and the page says so.",
+    help="Largest size of the page; runs that do not fit are left out, and the page says so.",
 )
 @click.option(
     "--data",
     type=click.Choice(["inside", "beside"]),
     default="inside",
     show_default=True,
-    help="Where packets are: in the page, or in a folder of scripts beside it, REPORT-data, without limit.",
+    help="Put packets into the page, or into a folder of scripts beside it, REPORT-data, without limit.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at the same time. Default: every core.")
 @click.pass_context
 def report(context: click.Context, /, **given: Any) -> None:
-    """Write one HTML page that needs no other file and no network: the study in DIR, to look at and share.
+    """Write a report of the study in DIR: one HTML page to explore and share, without other files.
 
     It opens with the answer: which factor moves which response most, by how much, with its figure. Then come
     an explorer (choose what is drawn over what, click a point for its runs, and a run for its packets), the
-    figures, published numbers beside ours, the study and the testbed. A PDF and Markdown have all but the
-    explorer. Of two folders the report says what differs, with figures side by side.
+    figures, published numbers beside ours, the study and the testbed. PDF and Markdown have everything but
+    the explorer. For two folders, the report says what differs, with figures side by side.
     """
     if given["other"] is not None:
         _report_two(context, given)

@@ -46,14 +46,14 @@ Examples:
 @click.option(
     "--kernel",
     shell_complete=completing.kernels,
-    help="With --backend uml, and for hosts that are Linux: the kernel where they name none "
-    "(hosts.server.linux.version), by its version or the beginning of its hash; `rexmit kernel status` lists "
-    f"them. Default: {DEFAULT_VERSION}.",
+    help="With --backend uml, and for hosts that are Linux: the kernel, unless hosts.server.linux.version "
+    "names one, by its version or the beginning of its hash; `rexmit kernel status` lists them. "
+    f"Default: {DEFAULT_VERSION}.",
 )
 @click.option(
     "--allow-unsupported",
     is_flag=True,
-    help="Run it although the backend cannot have some settings; they are named in a warning and recorded.",
+    help="Run the study even if the backend lacks some settings; a warning lists and records them.",
 )
 @click.option(
     "--set",
@@ -61,8 +61,8 @@ Examples:
     multiple=True,
     metavar="KEY=VALUE",
     shell_complete=completing.settings,
-    help="Change a setting, or the levels of a factor; vary.KEY=[..] makes a new one. A profile's file is "
-    "named as seen from the working directory. May be given several times.",
+    help="Change a setting, or with a list the levels of a factor; vary.KEY=[..] adds a factor. File names "
+    "are relative to the working directory. May be given several times.",
 )
 @click.option(
     "--jobs",
@@ -71,13 +71,13 @@ Examples:
     "In virtual time the results do not change.",
 )
 @click.option("--out", type=OUT, help="Results folder. Default: results/STUDY.")
-@click.option("--resume", is_flag=True, help="Go on with a folder whose run was stopped.")
+@click.option("--resume", is_flag=True, help="Finish a study that was stopped: run what its folder lacks.")
 @click.option(
     "--capture",
     type=click.Choice(CAPTURE_CHOICES),
     default="none",
     show_default=True,
-    help="Write pcapng captures of no runs, of those that failed, or of all.",
+    help="Write pcapng captures of no run, of failed runs, or of all.",
 )
 @click.option(
     "--state",
@@ -91,7 +91,7 @@ Examples:
     default="changes",
     show_default=True,
     metavar="changes|writes|TIME",
-    help="When state is noted: at every change, after each of the application's writes, or every TIME, "
+    help="When to record the state: at every change, after each of the application's writes, or every TIME, "
     'such as "10 ms".',
 )
 @click.option(
@@ -106,7 +106,7 @@ Examples:
     type=click.Choice(CAPTURE_CHOICES),
     default="none",
     show_default=True,
-    help="Write tables of why each packet was sent, and whether what it repeats had arrived.",
+    help="Write tables of why each packet was sent, and whether the data that it repeats had arrived.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random streams, instead of the study's."
@@ -114,14 +114,14 @@ Examples:
 @click.option(
     "--shard",
     metavar="I/N",
-    help="Run the I-th of N like parts of the runs alone, for a job array; `rexmit merge` joins all N. "
+    help="Run only the I-th of N equal parts of the runs, for a job array; `rexmit merge` joins all N. "
     "Default of --out: results/STUDY-shard-I-of-N.",
 )
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Run it on the workers of a Dask cluster: tcp:// or tls://HOST:PORT, or its scheduler's file. Needs "
-    "rexmit[dask]; the workers need rexmit. The results are those of one machine.",
+    help="Run the study on the workers of a Dask cluster: tcp:// or tls://HOST:PORT, or its scheduler's "
+    "file. Needs rexmit[dask]; the workers need rexmit. The results are the same as on one machine.",
 )
 @json_option
 @click.pass_context
@@ -145,10 +145,10 @@ def run(
     cluster: str | None,
     as_json: bool,
 ) -> None:
-    """Run STUDY, one of the package by its name or yours by its file, and store its results.
+    """Run STUDY, a built-in one by its name or yours by its file, and store its results.
 
-    A stopped or killed run loses no finished run: repeat the command with --resume. Exit code 1 if a run
-    failed or did not complete; all are stored all the same.
+    Stopping or killing the command loses no finished run: repeat it with --resume. Exit code 1 if a run
+    failed or did not complete; all runs are stored in any case.
     """
     spec = _spec(study, settings, seed)
     part = None if shard is None else parse_shard(shard)

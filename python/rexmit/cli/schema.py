@@ -18,9 +18,9 @@ Examples:
 )
 @click.option("--scenario", is_flag=True, help="That of a scenario alone.")
 def schema(scenario: bool) -> None:
-    """Print the JSON Schema of a study's file, with which an editor completes and checks it.
+    """Print the JSON Schema of study files, with which an editor completes and checks them.
 
-    Put the line `#:schema ./study.schema.json` first in the study's file.
+    Write the line `#:schema ./study.schema.json` at the top of the study's file.
     """
     found = json.loads(_native.schema()) if scenario else study_schema()
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))

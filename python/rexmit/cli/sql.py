@@ -47,15 +47,15 @@ def sql(
     out: Path | None,
     rows: int,
 ) -> None:
-    """Ask the results in DIR with one QUERY in SQL.
+    """Query the results in DIR in SQL.
 
-    The SQL is that of DuckDB; - reads it from standard input. Tables: runs; intervals, retransmissions and
-    messages where the study has them; state, verdicts and transmissions of the runs for which they were kept,
-    under their number run; captures, factors and columns. Without QUERY: lists them, with every column and
-    its meaning. Of several folders the rows stand under each other, with a column folder. DIR may also be a
-    folder that `rexmit analyze --tables` wrote.
+    The SQL is that of DuckDB; - reads the query from standard input. Tables: runs; intervals, retransmissions
+    and messages if the study has them; state, verdicts and transmissions of the runs for which they were
+    kept, with the number of the run in the column run; captures, factors and columns. Without QUERY, all
+    tables and columns are listed with their meaning. Rows of several folders are concatenated, with a column
+    folder. DIR may also be a folder written by `rexmit analyze --tables`.
 
-    A name with a dot needs double quotes: "path.rate"; single quotes make a text. A query only reads, and
+    A name with a dot needs double quotes: "path.rate"; text is in single quotes. A query only reads, and
     sees nothing but these tables.
     """
     folders, query = _parted(words, file)

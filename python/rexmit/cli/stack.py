@@ -16,7 +16,7 @@ _SIGNS = {"passed": "ok", "failed": "failed", "told": ""}
 
 @click.group(cls=Commands, epilog='\b\nExample:\n  rexmit stack check "./mine --fast"')
 def stack() -> None:
-    """Build programs that are stacks of hosts, and check one of yours."""
+    """Build stacks that are separate programs, and check one of yours."""
 
 
 @stack.command(
@@ -30,17 +30,17 @@ def stack() -> None:
     type=click.Choice(["tcp", "sctp", "quic"]),
     default="tcp",
     show_default=True,
-    help="What it speaks. Of TCP and SCTP the model is its peer; of QUIC, it is its own.",
+    help="The program's protocol. For TCP and SCTP its peer is the model, for QUIC a copy of itself.",
 )
 @click.option(
-    "--lead", is_flag=True, help="Lead its clock and random numbers to the run's, as stack.lead does."
+    "--lead", is_flag=True, help="Replace its clock and random numbers by the run's, as stack.lead does."
 )
 @json_option
 @click.pass_context
 def check(ctx: click.Context, program: str, protocol: str, lead: bool, as_json: bool) -> None:
-    """Run a program as a stack, lose and repeat packets, call it as no run would, and run it again.
+    """Check a program as a stack: run it, lose and repeat packets, make odd calls, and run it again.
 
-    PROGRAM is a command, split into words as a shell does. The exit code is 1 where a check fails.
+    PROGRAM is a command, split into words as by a shell. Exit code 1 if a check fails.
     """
     # Loaded where it is used: it needs the backends.
     from rexmit.run.stack_check import check_program
@@ -64,10 +64,10 @@ def check(ctx: click.Context, program: str, protocol: str, lead: bool, as_json: 
 @click.option("--force", is_flag=True, help="Build again what was built.")
 @json_option
 def build(names: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Build the programs of stacks that are written in other languages, all of them or those of these names.
+    """Build the stacks that are written in other languages: all of them, or those named.
 
-    Each is built once, and again when its files have changed. They are kept in $REXMIT_CACHE, else in
-    $XDG_CACHE_HOME/rexmit, else in ~/.cache/rexmit.
+    Each is built once, and again when its files have changed. They are kept in $REXMIT_CACHE, or else in
+    $XDG_CACHE_HOME/rexmit, or else in ~/.cache/rexmit.
     """
     # Loaded where it is used: it needs the native code.
     from rexmit.run.stack_builds import build_stack, source_of, stack_sources

@@ -22,7 +22,7 @@ Examples:
 @click.argument("name", required=False, shell_complete=completing.study_names)
 @json_option
 def studies(name: str | None, as_json: bool) -> None:
-    """List the studies that come with the package, or show NAME (also a file): what varies, how often."""
+    """List the built-in studies, or show what varies in study NAME (or a file) and its number of runs."""
     if name is not None:
         _show(load_spec(name), as_json)
         return

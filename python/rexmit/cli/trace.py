@@ -32,8 +32,8 @@ Example:
 def trace() -> None:
     """Show, convert and make traces: links whose rate, delay or loss changes.
 
-    A trace is a file of mahimahi's, a line for each opportunity to send 1504 bytes, or a CSV of time and any
-    of rate, delay and loss. A path follows one by `rate = { trace = "FILE" }`.
+    A trace is a file as for mahimahi, with one line for each opportunity to send 1504 bytes, or a CSV of time
+    and any of rate, delay and loss. A path follows it with `rate = { trace = "FILE" }`.
     """
 
 
@@ -49,11 +49,11 @@ Examples:
     "--bin",
     "span",
     metavar="TIME",
-    help="Rates are means over so long. Default: of 600 in all, 1 ms at least.",
+    help="Average rates over this time. Default: a 600th of the trace, at least 1 ms.",
 )
 @json_option
 def show(file: Path, out: Path | None, span: str | None, as_json: bool) -> None:
-    """Show what a trace is: how long, how fast, and how often nothing passes.
+    """Show a trace's length, its rates, and how often nothing passes.
 
     Every line is read and checked; an error names the line and says what to write.
     """
@@ -86,7 +86,7 @@ Examples:
     "--bin",
     "span",
     metavar="TIME",
-    help="Of mahimahi's lines: rates of the CSV are means over so long. For these only, and needed then.",
+    help="From mahimahi's lines: average the rates of the CSV over this time. Needed there, and only there.",
 )
 def convert(source: Path, target: Path, span: str | None) -> None:
     """Convert mahimahi's lines into a CSV of rates, or a CSV of rates into mahimahi's lines."""
@@ -117,16 +117,16 @@ Examples:
   rexmit trace make wifi --out wifi.csv"""
 )
 @click.argument("kind", type=click.Choice(list(MAKERS)))
-@click.option("--duration", metavar="TIME", default="60s", show_default=True, help="How long it is.")
+@click.option("--duration", metavar="TIME", default="60s", show_default=True, help="Length of the trace.")
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Another number, another trace."
+    "--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Another seed, another trace."
 )
 @click.option("--out", type=OUT, help="File to write. Default: standard output.")
 def make(kind: str, duration: str, seed: int, out: Path | None) -> None:
-    """Make a trace of a kind of link: the same bytes for the same seed and duration.
+    """Generate a trace that resembles a kind of link: the same bytes for the same seed and duration.
 
-    leo-handover: a low-orbit satellite that is another one every 15 s (CSV). cellular: a cellular downlink
-    (mahimahi's lines). wifi: a wireless LAN that adapts its rate (CSV). The page `docs/guide/traces.md` names
+    leo-handover: low-orbit satellites with a handover every 15 s (CSV). cellular: a cellular downlink
+    (mahimahi's lines). wifi: a wireless LAN that adapts its rate (CSV). The page `docs/guide/traces.md` gives
     the sources of their numbers, and what they do not model.
     """
     ns = _time("--duration", duration)

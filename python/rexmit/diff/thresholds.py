@@ -2,9 +2,10 @@
 
     [STATISTIC(]COLUMN[)] RELATION VALUE [by FACTOR, ... | overall]
 
-STATISTIC is `mean` (of none is named), `median`, `min`, `max`, `sum` or a percentile such as `p99`, by
+STATISTIC is `mean` (if none is named), `median`, `min`, `max`, `sum` or a percentile such as `p99`, by
 nearest rank. COLUMN is a response, with or without its unit (`time` is `time_ns`), or one of COUNTS. RELATION
-is `>`, `>=`, `<` or `<=`. VALUE says what the second folder's statistic is held against:
+is `>`, `>=`, `<` or `<=`. A count alone (`errors`) means `> 0`. VALUE says what the second folder's statistic
+is held against:
 
     1.05x     so many times that of the first folder
     +5 %      that of the first and so much of it more; `-5 %` less
@@ -45,6 +46,7 @@ RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 STATISTICS = ("mean", "median", "min", "max", "sum")
 FORM = "STATISTIC(COLUMN) > VALUE, such as 'p99(time) > 1.05x', 'mean(time) > +10 ms' or 'errors > 0'"
+_ANY = re.compile(rf"\s*({'|'.join(COUNTS)})(?=\s*$|\s+(?:by|overall)\b)", re.ASCII)
 
 _WHOLE = re.compile(
     r"\s*(?:(?P<statistic>[a-z][\w.]*)\s*\(\s*(?P<inner>[\w.]+)\s*\)|(?P<column>[\w.]+))"
@@ -99,13 +101,13 @@ class Threshold:
     @classmethod
     def parse(cls, text: str) -> Threshold:
         """Reads one. Raises UsageError where it does not parse."""
-        found = _WHOLE.fullmatch(text)
+        found = _WHOLE.fullmatch(_ANY.sub(r"\1 > 0", text))
         if found is None:
-            raise UsageError(f"{text!r}: is no condition; write {FORM}")
+            raise UsageError(f"{text!r}: is not a condition; write {FORM}")
         statistic = found["statistic"] or ("sum" if found["column"] in COUNTS else "mean")
         if statistic not in STATISTICS and not _PERCENTILE.fullmatch(statistic):
             known = "mean, median, min, max, sum, and percentiles such as p99"
-            raise UsageError(f"{text!r}: {statistic!r} is no statistic; allowed: {known}")
+            raise UsageError(f"{text!r}: {statistic!r} is not a statistic; allowed: {known}")
         scope: tuple[str, ...] | None = None
         if found["scope"] is not None:
             scope = tuple(name.strip() for name in (found["factors"] or "").split(",") if name.strip())
@@ -121,7 +123,7 @@ class Threshold:
         factors = matched.factors if self.scope is None else self.scope
         for name in factors:
             if name not in matched.factors:
-                raise UsageError(f"{self.text!r}: {name!r} is no factor{nearest(name, matched.factors)}")
+                raise UsageError(f"{self.text!r}: {name!r} is not a factor{nearest(name, matched.factors)}")
         frame = matched.frame.select(
             *factors, self._values(column, "", matched), self._values(column, "_after", matched)
         )
@@ -146,7 +148,7 @@ class Threshold:
             if name in names:
                 return name, matched.units.get(name)
         known_names = nearest(self.column, [*COUNTS, *names])
-        raise UsageError(f"{self.text!r}: {self.column!r} is no response of both folders{known_names}")
+        raise UsageError(f"{self.text!r}: {self.column!r} is not a response of both folders{known_names}")
 
     def _values(self, column: str, suffix: str, matched: Matched) -> pl.Expr:
         """What the statistic is of, of one of the folders."""
@@ -207,7 +209,7 @@ class Threshold:
             except ValueError as error:
                 errors.append(one_line(error))
         why = errors[0] if len(errors) == 1 else f"write {FORM}"
-        raise UsageError(f"{self.text!r}: {text!r} is no value: {why}")
+        raise UsageError(f"{self.text!r}: {text!r} is not a value: {why}")
 
 
 def _time_in(unit_ns: float, text: str) -> float:

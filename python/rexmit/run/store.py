@@ -85,7 +85,9 @@ class Store:
         """
         content = self._content()
         if content and not resume:
-            raise StoreError(f"{self.folder}: is not empty; go on with --resume, or choose another --out")
+            raise StoreError(
+                f"{self.folder}: is not empty; add --resume to finish its study, or choose another --out"
+            )
         self._new = not content
         if content:
             self._compare(record)
