@@ -193,19 +193,18 @@ impl BySegment {
 
     /// After the losses that an acknowledgment or the timer has shown: recovery begins or goes on.
     fn follow_losses(&mut self, tcb: &mut Tcb, now: Instant, marked: Marked, told: Option<&Told>) {
-        if marked.some && !self.repairs() {
+        let begins = marked.some && !self.repairs();
+        if begins {
             self.enter(tcb, now, told);
         } else if marked.retransmission.is_some_and(|at| at > self.reduced_at) {
             self.on_lost_retransmission(tcb, now);
         }
-        if let Some(prr) = self.prr.as_mut().filter(|_| self.phase == Phase::Recovery) {
-            let delivered = told.map_or(0, |told| told.delivered);
-            // RFC 9937 section 6.2: an ACK that delivers nothing changes nothing, but recovery begins with a segment.
-            if delivered > 0 || marked.some {
-                let safe = told.is_some_and(|told| told.advanced) && !marked.some;
-                let progress = Progress { delivered, in_flight: self.segments.in_flight(), safe };
-                tcb.window.cwnd = prr.window(&progress, tcb.window.ssthresh, tcb.snd.mss);
-            }
+        let delivered = told.map_or(0, |told| told.delivered);
+        // RFC 9937 section 6.2: where nothing is delivered the window stays; recovery begins with a segment all the same.
+        if let Some(prr) = self.prr.as_mut().filter(|_| begins || delivered > 0) {
+            let safe = told.is_some_and(|told| told.advanced) && !marked.some;
+            let progress = Progress { delivered, in_flight: self.segments.in_flight(), safe };
+            tcb.window.cwnd = prr.window(&progress, tcb.window.ssthresh, tcb.snd.mss);
         }
     }
 
@@ -244,7 +243,7 @@ impl BySegment {
         let (una, recover) = (tcb.snd.una, self.recover);
         if let Some(rack) = &self.rack {
             let window = rack.window(tcb, true, 0);
-            rack.mark_at_timeout(&mut self.segments, una, now, window);
+            rack.mark_at_timeout(&mut self.segments, (una, recover), now, window);
         } else {
             self.segments.mark(|s, _| if s.start < recover { Verdict::Lost } else { Verdict::Enough });
         }
@@ -343,7 +342,8 @@ impl LossRecovery for BySegment {
         if !told.advanced && tcb.flight() > 0 {
             self.send_after_report(tcb, now);
         }
-        tcb.follow_probe(now, segment, told.advanced, self.phase);
+        // A report stops the probe's timer (RFC 8985 section 7.2).
+        tcb.follow_probe_counted(now, segment, told.advanced, self.phase);
         if told.advanced { Rest::TakeAndSend } else { Rest::Take }
     }
 

@@ -115,10 +115,21 @@ impl Rack {
     }
 
     /// Section 6.3: what is lost when the retransmission timer expires (RACK_mark_losses_on_RTO).
-    pub fn mark_at_timeout(&self, segments: &mut Segments, una: SeqNumber, now: Instant, window: Duration) {
+    /// `out`: what was out then, from una on; new data that F-RTO sent since are not.
+    pub fn mark_at_timeout(
+        &self,
+        segments: &mut Segments,
+        out: (SeqNumber, SeqNumber),
+        now: Instant,
+        window: Duration,
+    ) {
         segments.mark(|segment, _| {
             let old = segment.at + self.rtt + window <= now;
-            if old || segment.start == una { Verdict::Lost } else { Verdict::Keep }
+            match segment.start {
+                start if start >= out.1 => Verdict::Enough,
+                start if old || start == out.0 => Verdict::Lost,
+                _ => Verdict::Keep,
+            }
         });
     }
 }
