@@ -94,6 +94,32 @@ fn section_6_2_a_lost_retransmission_is_found() {
     assert!(t.drain().iter().all(|(_, s)| s.seq != Some(at(1))));
 }
 
+/// RF-RACK-4: without PRR a lost retransmission lowers the window once more (section 9.3); with it the rate does.
+#[test]
+fn section_9_3_a_lost_retransmission_is_a_congestion_event_twin() {
+    let play = |prr: &str| {
+        let changes = json!({
+            "recovery": { "prr": prr },
+            "congestion": { "algorithm": "reno", "hystart": "off" },
+        });
+        let mut t = server(profile("rfc", changes), Peer::default(), 60, 10);
+        t.at_ms(40).recv(sack(1, 2, 4)).drain();
+        t.expect_ssthresh(5 * 1448);
+        t.recv(sack(1, 2, 10)).drain();
+        // It leaves again, with PRR at once, else when the smaller window has room for it.
+        t.at_ms(60);
+        let seen: Vec<_> = (11..=14)
+            .filter(|last| {
+                t.recv(sack(1, 2, *last));
+                t.drain().iter().any(|s| s.1.seq == Some(1))
+            })
+            .collect();
+        (t.ssthresh().unwrap() / 1448, seen)
+    };
+    assert_eq!(play("off"), (2, vec![13]));
+    assert_eq!(play("rfc9937"), (5, vec![11]));
+}
+
 /// RF-RACK-6: an ACK that echoes what the first copy carried says nothing of when the retransmission arrived.
 #[test]
 fn section_6_2_step_2_an_earlier_copy_says_nothing() {

@@ -110,3 +110,18 @@ pub(super) fn reports_duplicate(ack: SeqNumber, blocks: &[(SeqNumber, SeqNumber)
     let Some(&(left, right)) = blocks.first() else { return false };
     right <= ack || blocks.get(1).is_some_and(|next| left >= next.0 && right <= next.1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 2883 section 4: the first block lies below the acknowledgment, or within the second.
+    #[test]
+    fn reports_of_duplicates() {
+        let b = |left, right| (SeqNumber(left), SeqNumber(right));
+        assert!(reports_duplicate(SeqNumber(50), &[b(10, 20)]));
+        assert!(reports_duplicate(SeqNumber(50), &[b(70, 80), b(60, 90)]));
+        assert!(!reports_duplicate(SeqNumber(50), &[b(70, 80), b(90, 99)]));
+        assert!(!reports_duplicate(SeqNumber(50), &[]));
+    }
+}

@@ -196,7 +196,7 @@ impl BySegment {
         let begins = marked.some && !self.repairs();
         if begins {
             self.enter(tcb, now, told);
-        } else if marked.retransmission.is_some_and(|at| at > self.reduced_at) {
+        } else if marked.retransmission.is_some_and(|at| at >= self.reduced_at) {
             self.on_lost_retransmission(tcb, now);
         }
         let delivered = told.map_or(0, |told| told.delivered);

@@ -144,3 +144,32 @@ fn echo_is_older(tcb: &Tcb, segment: &TcpSegment, at: Instant) -> bool {
     let stamps = segment.timestamps.filter(|stamps| tcb.marks.timestamps && stamps.echo != 0);
     stamps.is_some_and(|stamps| (stamps.echo.wrapping_sub(tcb.timestamp(at)) as i32) < 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RF-RACK-3: a wider window lasts for sixteen recoveries without a report of a duplicate.
+    #[test]
+    fn a_wider_window_lasts_for_sixteen_recoveries() {
+        let mut rack = Rack::default();
+        let n = SeqNumber;
+        rack.take_duplicate(n(1), n(100), true);
+        rack.take_duplicate(n(50), n(150), true); // The same round trip.
+        assert_eq!(rack.wider_by, 1);
+        rack.take_duplicate(n(100), n(200), true);
+        assert_eq!(rack.wider_by, 2);
+        (0..15).for_each(|_| rack.recovered());
+        assert_eq!(rack.wider_by, 2);
+        rack.recovered();
+        assert_eq!(rack.wider_by, 0);
+    }
+
+    #[test]
+    fn of_one_instant_the_higher_number_left_later() {
+        let at = |ms: u64, end| (Instant::from_nanos(ms), SeqNumber(end));
+        assert!(is_after(at(1, 3), at(1, 2)) && !is_after(at(1, 2), at(1, 2)));
+        assert!(is_after(at(2, 1), at(1, 2)));
+        assert!(is_after(at(1, 5), at(1, u32::MAX - 5)));
+    }
+}
