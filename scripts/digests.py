@@ -11,10 +11,9 @@
 - `formats`: each table's columns and their types, the versions of layouts and protocols
 
 `check` names what differs from the newest file. What differs for a reason stands in
-`tests/golden/changes.toml`, with the reason; what stands there and does not differ is an error too. What has another name
-now stands there under both, and must not differ. A stack
-that is not here, or of another version, is left out and named. `--against FILE` compares with another
-release's file.
+`tests/golden/changes.toml`, with the reason; what stands there and does not differ is an error too. What
+has another name now stands there under both, and must not differ. A stack that is not here, or of another
+version, is left out and named. `--against FILE` compares with another release's file.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import json
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +89,7 @@ def newest() -> Path:
 
 
 def declared(against: Path, table: str = "changed") -> list[dict[str, str]]:
-    """What is known to differ from this file: `entry`, a pattern of names, and `why`; or `renamed`: `entry` and `now`."""
+    """What is known to differ from this file (`entry`, `why`), or to be called otherwise (`entry`, `now`)."""
     changed = tomllib.loads(CHANGES.read_text()).get(table, [])
     since = against.stem.removeprefix("digests-")
     return [entry for entry in changed if entry["since"] == since]
@@ -109,10 +108,11 @@ def entries(corpus: Corpus) -> Iterator[tuple[str, Any]]:
 
 
 def compare(
-    before: Corpus, here: Corpus, changes: list[dict[str, str]], renamed: Iterable[Mapping[str, str]] = ()
+    before: Corpus, here: Corpus, changes: list[dict[str, str]], renamed: Sequence[Mapping[str, str]] = ()
 ) -> tuple[list[str], list[str]]:
-    """What is wrong, a line each, and which stacks were left out. Names that begin with an `entry` of `renamed` begin with
-    its `now` today.
+    """What is wrong, a line each, and which stacks were left out.
+
+    A name that begins with an `entry` of `renamed` begins with its `now` today.
     """
     left_out, wrong, used = [], [], set()
     for name, entry in before["stacks"].items():
@@ -142,7 +142,7 @@ def compare(
     return wrong, left_out
 
 
-def name_now(name: str, renamed: Iterable[Mapping[str, str]]) -> str:
+def name_now(name: str, renamed: Sequence[Mapping[str, str]]) -> str:
     """What an entry of the record is called today."""
     for change in renamed:
         if name.startswith(change["entry"]):

@@ -2,8 +2,9 @@
 
 A tag is defined once, at a place with an anchor on the site:
 
-- a rule (`EM-`, `FB-`, `LX-`, `LK-`, `RF-`, `SC-`) and its tests (`T-EM-`, ...) on a page of `docs/rules`, at the
-  start of a paragraph (`EM-DN-3. `), an item of a list (`- **LK-IW-1** `) or a row of a table (`| T-SC-1 |`);
+- a rule (`EM-`, `FB-`, `LX-`, `LK-`, `RF-`, `SC-`) and its tests (`T-EM-`, ...) on a page of `docs/rules`, at
+  the start of a paragraph (`EM-DN-3. `), an item of a list (`- **LK-IW-1** `) or a row of a table
+  (`| T-SC-1 |`);
 - a reading of a text (`A-`, `M-`) in the same ways;
 - a published value (`P-000-`, `T-001-`) or statement (`S-000-`) in the column `id` of the study's
   `published.csv` or `statements.csv`; the site shows it on the page of the study.

@@ -222,7 +222,9 @@ def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds(study_f
     fine = CliRunner().invoke(cli, [*arguments, "--markdown", "--fail", "p99(time) > 1000x"])
     assert fine.exit_code == 0, fine.output
     assert "### kinds of differences" in fine.output
-    study = CliRunner().invoke(cli, ["diff", MODEL.text, "rfc-2014", "--study", str(study_file), "--cases", "0"])
+    study = CliRunner().invoke(
+        cli, ["diff", MODEL.text, "rfc-2014", "--study", str(study_file), "--cases", "0"]
+    )
     assert "of 16 scenarios differ" in study.output
 
 
