@@ -182,8 +182,7 @@ fn memory(flows: u64) -> Result<Value> {
 
 /// Hosts of a network that hang on this point, each by a link of 10 Gbit/s and 1 ms.
 fn hosts_at(point: &str, count: u64) -> Value {
-    let stack =
-        json!({ "inherits": "rfc-2014", "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "64 MiB" } });
+    let stack = json!({ "inherits": "rfc-2014", "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "64 MiB" } });
     let access = json!({ "rate": "10 Gbit/s", "delay": "1 ms", "queue": "1000 packets" });
     json!({ "stack": stack, "at": point, "count": count, "access": access })
 }

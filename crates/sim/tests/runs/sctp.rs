@@ -112,7 +112,8 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
     let mut transfer = thin(1);
     transfer["streams"] = json!(2);
     assert!(
-        refused(scenario("rfc-2014", json!({}), transfer)).starts_with("transfers.0.streams: TCP is a stream")
+        refused(scenario("rfc-2014", json!({}), transfer))
+            .starts_with("transfers.0.streams: TCP is a stream")
     );
     let mut two = scenario("rfc-2014", json!({}), thin(1));
     two["alternate"] = json!({ "delay": "1 ms" });
