@@ -66,7 +66,7 @@ fn make(wanted: &Wanted, scratch: &Path) -> Result<()> {
 /// Packets that the server's capture holds after so long.
 fn simulate(wanted: &Wanted, scratch: &Path, seconds: f64) -> Result<u64> {
     // 256 KiB keep a flow below what the queue holds, so that without random loss nothing is lost.
-    let stack = json!({ "inherits": "rfc", "buffers": { "send": "256 KiB", "receive": "256 KiB" } });
+    let stack = json!({ "inherits": "rfc-2014", "buffers": { "send": "256 KiB", "receive": "256 KiB" } });
     let bulk = format!("{} s", seconds.ceil());
     let scenario = json!({
         "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },

@@ -182,8 +182,7 @@ fn memory(flows: u64) -> Result<Value> {
 
 /// Hosts of a network that hang on this point, each by a link of 10 Gbit/s and 1 ms.
 fn hosts_at(point: &str, count: u64) -> Value {
-    let stack =
-        json!({ "inherits": "rfc", "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "64 MiB" } });
+    let stack = json!({ "inherits": "rfc-2014", "buffers": { "send": "1 MiB", "receive": "1 MiB", "max": "64 MiB" } });
     let access = json!({ "rate": "10 Gbit/s", "delay": "1 ms", "queue": "1000 packets" });
     json!({ "stack": stack, "at": point, "count": count, "access": access })
 }
@@ -265,7 +264,7 @@ fn tree(name: &str, number: u64, scenario: &Value) -> Result<Value> {
 /// Two hosts on a link of 1 Gbit/s and 20 ms each way.
 fn link(queue: u64, transfer: Value, buffer: &str, limit: &str) -> Value {
     let stack = json!({
-        "inherits": "rfc",
+        "inherits": "rfc-2014",
         "buffers": { "send": buffer, "receive": buffer, "max": "64 MiB" },
     });
     let mut transfer = transfer;

@@ -19,7 +19,7 @@ import rexmit
 from bench import machine
 from rexmit.run.stacks import LINUX, lacking, third_parties
 
-PROFILES = {"tcp": "rfc", "sctp": "rfc9260", "quic": "rfc9000"}
+PROFILES = {"tcp": "rfc-2014", "sctp": "rfc9260", "quic": "rfc9000"}
 LOST = 30
 
 

@@ -11,9 +11,9 @@
 - `formats`: each table's columns and their types, the versions of layouts and protocols
 
 `check` names what differs from the newest file. What differs for a reason stands in
-`tests/golden/changes.toml`, with the reason; what stands there and does not differ is an error too. A stack
-that is not here, or of another version, is left out and named. `--against FILE` compares with another
-release's file.
+`tests/golden/changes.toml`, with the reason; what stands there and does not differ is an error too. What
+has another name now stands there under both, and must not differ. A stack that is not here, or of another
+version, is left out and named. `--against FILE` compares with another release's file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import json
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,8 @@ def main() -> int:
     against = chosen.against or newest()
     before = json.loads(against.read_text())
     changes = declared(against) if chosen.against is None else []
-    wrong, left_out = compare(before, here, changes)
+    renamed = declared(against, "renamed") if chosen.against is None else []
+    wrong, left_out = compare(before, here, changes, renamed)
     count = sum(1 for _ in entries(before))
     for line in left_out:
         print(f"not compared: {line}")
@@ -87,9 +88,9 @@ def newest() -> Path:
     return files[-1]
 
 
-def declared(against: Path) -> list[dict[str, str]]:
-    """What is known to differ from this file: `entry`, a pattern of names, and `why`."""
-    changed = tomllib.loads(CHANGES.read_text()).get("changed", [])
+def declared(against: Path, table: str = "changed") -> list[dict[str, str]]:
+    """What is known to differ from this file (`entry`, `why`), or to be called otherwise (`entry`, `now`)."""
+    changed = tomllib.loads(CHANGES.read_text()).get(table, [])
     since = against.stem.removeprefix("digests-")
     return [entry for entry in changed if entry["since"] == since]
 
@@ -106,8 +107,13 @@ def entries(corpus: Corpus) -> Iterator[tuple[str, Any]]:
                     yield f"{part}: {name}: {what}", value
 
 
-def compare(before: Corpus, here: Corpus, changes: list[dict[str, str]]) -> tuple[list[str], list[str]]:
-    """What is wrong, a line each, and which stacks were left out."""
+def compare(
+    before: Corpus, here: Corpus, changes: list[dict[str, str]], renamed: Sequence[Mapping[str, str]] = ()
+) -> tuple[list[str], list[str]]:
+    """What is wrong, a line each, and which stacks were left out.
+
+    A name that begins with an `entry` of `renamed` begins with its `now` today.
+    """
     left_out, wrong, used = [], [], set()
     for name, entry in before["stacks"].items():
         now = here["stacks"].get(name, {"missing": "no such stack any more"})
@@ -120,7 +126,7 @@ def compare(before: Corpus, here: Corpus, changes: list[dict[str, str]]) -> tupl
     for name, value in entries(before):
         if name.startswith(skipped):
             continue
-        now = now_all.get(name)
+        now = now_all.get(name_now(name, renamed))
         why = next(
             (n for n, change in enumerate(changes) if fnmatch.fnmatchcase(name, change["entry"])), None
         )
@@ -134,6 +140,14 @@ def compare(before: Corpus, here: Corpus, changes: list[dict[str, str]]) -> tupl
         if number not in used:
             wrong.append(f"tests/golden/changes.toml: nothing differs at {change['entry']!r}: take it out")
     return wrong, left_out
+
+
+def name_now(name: str, renamed: Sequence[Mapping[str, str]]) -> str:
+    """What an entry of the record is called today."""
+    for change in renamed:
+        if name.startswith(change["entry"]):
+            return change["now"] + name.removeprefix(change["entry"])
+    return name
 
 
 def same(name: str, before: Any, now: Any) -> bool:

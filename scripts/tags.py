@@ -2,8 +2,9 @@
 
 A tag is defined once, at a place with an anchor on the site:
 
-- a rule (`EM-`, `FB-`, `LX-`, `LK-`, `SC-`) and its tests (`T-EM-`, ...) on a page of `docs/rules`, at the
-  start of a paragraph (`EM-DN-3. `), an item of a list (`- **LK-IW-1** `) or a row of a table (`| T-SC-1 |`);
+- a rule (`EM-`, `FB-`, `LX-`, `LK-`, `RF-`, `SC-`) and its tests (`T-EM-`, ...) on a page of `docs/rules`, at
+  the start of a paragraph (`EM-DN-3. `), an item of a list (`- **LK-IW-1** `) or a row of a table
+  (`| T-SC-1 |`);
 - a reading of a text (`A-`, `M-`) in the same ways;
 - a published value (`P-000-`, `T-001-`) or statement (`S-000-`) in the column `id` of the study's
   `published.csv` or `statements.csv`; the site shows it on the page of the study.
@@ -39,7 +40,7 @@ BUILT = {"target", "build", ".venv", "node_modules", "__pycache__"}
 # Tests of the checker make tags up.
 INVENTED = {"scripts/tests"}
 
-_SYSTEMS = "EM|FB|LX|LK|SC"
+_SYSTEMS = "EM|FB|LX|LK|RF|SC"
 TAG = re.compile(
     r"(?<![\w/.-])"
     rf"(?:(?:{_SYSTEMS})-[A-Z0-9]+-\d+[a-z]?|T-(?:{_SYSTEMS})-\d+|[PTAMS]-\d{{3}}-\w+(?:[.+-]\w+)*)"

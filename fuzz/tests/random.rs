@@ -10,7 +10,7 @@ fn run(name: &str, data: &[u8]) {
 }
 
 const PROFILES: [&str; 4] = [
-    include_str!("../../profiles/rfc.toml"),
+    include_str!("../../profiles/rfc-2014.toml"),
     include_str!("../../profiles/freebsd-7.2.toml"),
     include_str!("../../profiles/linux-2.6.15.toml"),
     include_str!("../../profiles/rfc9260.toml"),

@@ -52,6 +52,15 @@ def test_what_is_declared_and_does_not_differ_is_an_error() -> None:
     assert wrong == ["tests/golden/changes.toml: nothing differs at 'runs: path: tbf: *': take it out"]
 
 
+def test_what_has_another_name_now_must_be_the_same() -> None:
+    other = copy.deepcopy(RECORD)
+    other["runs"]["path: buckets"] = other["runs"].pop("path: tbf")
+    renamed = [{"entry": "runs: path: tbf: ", "now": "runs: path: buckets: "}]
+    assert digests.compare(RECORD, other, [], renamed) == ([], [])
+    other["runs"]["path: buckets"]["row"] = "xx"
+    assert len(digests.compare(RECORD, other, [], renamed)[0]) == 1
+
+
 @pytest.mark.parametrize(
     ("columns", "wrong"),
     [

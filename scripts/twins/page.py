@@ -118,7 +118,7 @@ def _kinds(table: pl.DataFrame) -> str:
     parts = []
     found = kinds(table)
     for (group, profile), rows in found.group_by("group", "profile", maintain_order=True):
-        if (group, profile) not in (("plain", PLAIN_PROFILE), ("default", WHOLE), ("default", "rfc")):
+        if (group, profile) not in (("plain", PLAIN_PROFILE), ("default", WHOLE), ("default", "rfc-2014")):
             continue
         shown = [
             [

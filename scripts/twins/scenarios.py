@@ -19,11 +19,11 @@ PLAIN = {"recovery": 0, "early_retrans": 0}
 GROUPS: Mapping[str, Mapping[str, int]] = {"plain": PLAIN, "default": {}}
 """Settings of the kernel beside the congestion control: `plain`, and as it comes."""
 
-PLAIN_PROFILE, WHOLE, RFC = "linux-6.1", "linux-6.1 with RACK and TLP", "rfc"
+PLAIN_PROFILE, WHOLE, RFC = "linux-6.1", "linux-6.1 with RACK and TLP", "rfc-2014"
 MODELS: Mapping[str, Mapping[str, Any]] = {
     PLAIN_PROFILE: {"inherits": "linux-6.1"},
     WHOLE: {"inherits": "linux-6.1", "recovery": {"rack": True, "tail_probe": True}},
-    RFC: {"inherits": "rfc"},
+    RFC: {"inherits": "rfc-2014"},
 }
 """What the model is: stacks of scenarios, by the names that tables give them."""
 

@@ -222,7 +222,9 @@ def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds(study_f
     fine = CliRunner().invoke(cli, [*arguments, "--markdown", "--fail", "p99(time) > 1000x"])
     assert fine.exit_code == 0, fine.output
     assert "### kinds of differences" in fine.output
-    study = CliRunner().invoke(cli, ["diff", MODEL.text, "rfc", "--study", str(study_file), "--cases", "0"])
+    study = CliRunner().invoke(
+        cli, ["diff", MODEL.text, "rfc-2014", "--study", str(study_file), "--cases", "0"]
+    )
     assert "of 16 scenarios differ" in study.output
 
 
@@ -269,5 +271,5 @@ def test_a_setting_of_a_kernel_is_found_on_the_kernel() -> None:
 def test_a_study_of_programs_is_refused(tmp_path: Path) -> None:
     study = tmp_path / "own.toml"
     study.write_text('[scenario.hosts.client]\nprogram = "/bin/true"\n')
-    result = CliRunner().invoke(cli, ["diff", "linux-6.1", "rfc", "--study", str(study)])
+    result = CliRunner().invoke(cli, ["diff", "linux-6.1", "rfc-2014", "--study", str(study)])
     assert "its hosts run programs" in str(result.exception)

@@ -112,7 +112,7 @@ def test_captures_are_those_of_one_kernel(tmp_path: Path) -> None:
         assert max(abs(a - b) for (a, _), (b, _) in zip(two, one, strict=True)) < 1e-6
 
 
-@pytest.mark.parametrize("other", ["freebsd-6.0", "linux-2.6.9", "rfc"])
+@pytest.mark.parametrize("other", ["freebsd-6.0", "linux-2.6.9", "rfc-2014"])
 def test_linux_speaks_with_models_and_the_same_again_on_any_number_of_threads(
     tmp_path: Path, other: str
 ) -> None:
@@ -148,7 +148,7 @@ def test_what_linux_writes_is_checked_by_its_place(tmp_path: Path) -> None:
 
 def test_a_kernel_is_a_level_of_a_factor(tmp_path: Path) -> None:
     vary = '"hosts.server.stack" = ["linux:6.1", "freebsd-6.0"]\n"path.down.drop.position" = [20]'
-    results = study(tmp_path, "rfc", "linux:6.1", vary=vary).run(tmp_path / "out", progress=False)
+    results = study(tmp_path, "rfc-2014", "linux:6.1", vary=vary).run(tmp_path / "out", progress=False)
     waits = dict(zip(results.table()["hosts.server.stack"], results.table()["timeouts_server"], strict=True))
     assert waits == {"linux:6.1": 0, "freebsd-6.0": 1}, "Linux probes the tail, FreeBSD waits"
     record = json.loads((tmp_path / "out" / "study.json").read_text())
@@ -158,13 +158,13 @@ def test_a_kernel_is_a_level_of_a_factor(tmp_path: Path) -> None:
 
 def test_a_kernel_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(KernelError, match=r"no kernel 5\.4 .*; only Linux 6\.x can have one"):
-        study(tmp_path, "linux:5.4", "rfc").run(progress=False)
+        study(tmp_path, "linux:5.4", "rfc-2014").run(progress=False)
     with pytest.raises(
         StudyError, match=r'hosts.server.code: "model" contradicts `stack`, which says "linux"'
     ):
-        study(tmp_path, "linux:6.1", "rfc").set("hosts.server.code", "model").run(progress=False)
+        study(tmp_path, "linux:6.1", "rfc-2014").set("hosts.server.code", "model").run(progress=False)
     with pytest.raises(RexmitError, match=r"hosts\.server\.linux: .*no congestion control"):
-        rexmit.run_one(study(tmp_path, "linux:6.1", "rfc").set("hosts.server.linux.congestion", "vegan"))
+        rexmit.run_one(study(tmp_path, "linux:6.1", "rfc-2014").set("hosts.server.linux.congestion", "vegan"))
 
 
 def test_a_guest_that_dies_is_named_and_the_sweep_goes_on(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_guest_that_dies_is_named_and_the_sweep_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_guest_that_dies_between_two_runs_fails_neither(tmp_path: Path) -> None:
-    mixed = study(tmp_path, "linux:6.1", "rfc", vary='"path.down.drop.position" = [10]')
+    mixed = study(tmp_path, "linux:6.1", "rfc-2014", vary='"path.down.drop.position" = [10]')
     first = mixed.run(jobs=1, progress=False).table()
     waiting = guests_of(os.getpid())
     assert waiting
@@ -228,11 +228,11 @@ def guests_of(parent: int) -> list[int]:
 @pytest.mark.skipif(not any(one.version.startswith("6.12.") for one in kernels()), reason="no kernel 6.12")
 def test_two_versions_of_the_kernel_in_one_run(tmp_path: Path) -> None:
     """One more acknowledgment that 6.12 sends at once is the receiver's doing."""
-    alone = study(tmp_path, "linux:6.12", "rfc").run(tmp_path / "alone", progress=False)
+    alone = study(tmp_path, "linux:6.12", "rfc-2014").run(tmp_path / "alone", progress=False)
     assert alone.study["linux"].startswith("6.12."), "the record names no kernel that no host had"
     both = '["linux:6.1", "linux:6.12"]'
     vary = f'"hosts.client.stack" = {both}\n"hosts.server.stack" = {both}'
-    table = study(tmp_path, "rfc", "rfc", vary=vary).run(progress=False).table()
+    table = study(tmp_path, "rfc-2014", "rfc-2014", vary=vary).run(progress=False).table()
     assert table["completed"].to_list() == [True] * 4
     acks = {(row[0], row[1]): row[2] for row in table.select(*NAMED, "packets_up").iter_rows()}
     assert acks["linux:6.1", "linux:6.1"] == acks["linux:6.1", "linux:6.12"]

@@ -44,7 +44,7 @@ source = "nobody-1999, table 1"
 
 [scenario]
 hosts.server.stack = "./mine.toml"
-hosts.client.stack = "rfc"
+hosts.client.stack = "rfc-2014"
 path.delay = "10 ms"
 
 [[scenario.transfers]]
@@ -58,7 +58,7 @@ writes = "10 x 1000 bytes"
 
 PROFILE = """
 # RFC 6928 allows ten segments.
-inherits = "rfc"
+inherits = "rfc-2014"
 initial_window = 1
 
 [sources]
@@ -144,7 +144,7 @@ def test_add_a_profile(tmp_path: Path) -> None:
     )
     times = [
         study.set("hosts.server.stack", stack).run(progress=False).table()["time_ns"][0]
-        for stack in (str(tmp_path / "mine.toml"), "rfc")
+        for stack in (str(tmp_path / "mine.toml"), "rfc-2014")
     ]
     assert times[0] > times[1], "a smaller initial window takes longer"
 

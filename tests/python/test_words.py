@@ -26,6 +26,8 @@ from rexmit.study.words import in_words, level_in_words, setting_in_words
         ("hosts.far.stack", "stack of far"),
         ("hosts.far.stack.congestion.algorithm", "congestion control of far"),
         ("hosts.client.stack.options.sack", "SACK of client"),
+        ("hosts.client.stack.recovery.prr", "recovery PRR of client"),
+        ("hosts.client.stack.congestion.hystart", "congestion HyStart of client"),
         ("hosts.client.stack.thin.min_rto", "thin min RTO of client"),
         ("hosts.client.linux.sysctl.net.ipv4.tcp_ecn", "net.ipv4.tcp_ecn of client"),
         ("hosts.reader.count", "number of hosts reader"),

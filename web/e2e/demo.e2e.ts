@@ -85,6 +85,7 @@ test("the module gives the packets of the native model, byte for byte", { skip: 
     { ...FIRST, lost: 21, packets: 20, rate: 320e3, delay: 300 },
     { ...FIRST, lost: 30, packets: 100, queue: 5, control: "reno" },
     { ...FIRST, lost: 30, packets: 200, queue: 5, control: "bbr" },
+    { ...FIRST, lost: 12, packets: 50, stack: "rfc", control: "cubic" },
     { ...FIRST, lost: 0, packets: 200, rate: 100e6, queue: 10, stack: "linux-2.6.15", control: "" },
   ];
   // Random numbers, too, and the other protocol.

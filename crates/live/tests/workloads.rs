@@ -26,7 +26,7 @@ fn may_make_hosts() -> bool {
 }
 
 fn scenario(transfers: Value) -> Resolved {
-    let host = json!({ "stack": "rfc" });
+    let host = json!({ "stack": "rfc-2014" });
     let value = json!({
         "hosts": { "server": host, "client": host },
         "path": { "delay": "5 ms" },

@@ -82,6 +82,17 @@ fn what_may_be_a_number_or_a_text_says_so() {
 }
 
 #[test]
+fn rules_of_the_rfcs_say_what_they_go_with() {
+    let error = |v: Value| resolve_profile(&v).unwrap_err().to_string();
+    let rack = json!({ "inherits": "freebsd-6.0", "recovery": { "rack": true } });
+    assert!(error(rack).contains("recovery.rack: goes with recovery.sack = \"rfc6675\""));
+    let prr = json!({ "inherits": "linux-6.1", "recovery": { "prr": "rfc9937" } });
+    assert!(error(prr).contains("recovery.prr: goes with recovery.sack = \"rfc6675\""));
+    let hystart = json!({ "inherits": "linux-6.1", "congestion": { "hystart": "rfc9406" } });
+    assert!(error(hystart).contains("goes with `reno` and `cubic` and with growth `per-byte`"));
+}
+
+#[test]
 fn an_error_is_one_line_whatever_the_file_holds() {
     let error = |v: Value| resolve_profile(&v).unwrap_err().to_string();
     assert!(error(json!("a\nb\u{1b}[31m")).contains(r"`a\nb\u{1b}[31m`"));

@@ -16,7 +16,7 @@ use aimd::Aimd;
 /// hold.
 fn transfer(control: Option<Congestion>, queue: u32) -> Outcome {
     let value = json!({
-        "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },
+        "hosts": { "server": { "stack": "rfc-2014" }, "client": { "stack": "rfc-2014" } },
         "path": {
             "rate": "10 Mbit/s", "delay": "20 ms", "queue": format!("{queue} packets"), "down": { "drop": 1000 },
         },
@@ -57,7 +57,7 @@ fn show(name: &str, outcome: &Outcome) {
 }
 // --8<-- [end:main]
 
-/// AIMD(1, 1/2) is the Reno of the profile `rfc`: packet by packet, to the nanosecond.
+/// AIMD(1, 1/2) is the Reno of the profile `rfc-2014`: packet by packet, to the nanosecond.
 #[test]
 fn one_and_a_half_is_reno() {
     for queue in [10, 50] {

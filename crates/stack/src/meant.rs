@@ -57,6 +57,17 @@ const MEANT: &[(&[&str], &[&str])] = &[
     (&["begin", "at", "offset"], &["start"]),
     (&["parallel", "flows", "number"], &["connections"]),
     (&["timeout", "end", "max_time", "deadline"], &["limit"]),
+    (&["rack_tlp", "racktlp"], &["stack.recovery.rack", "recovery.rack", "rack"]),
+    (
+        &["tlp", "tail_loss_probe", "early_retrans"],
+        &["stack.recovery.tail_probe", "recovery.tail_probe", "tail_probe"],
+    ),
+    (&["proportional_rate_reduction"], &["stack.recovery.prr", "recovery.prr", "prr"]),
+    (&["f_rto"], &["stack.recovery.frto", "recovery.frto", "frto"]),
+    (
+        &["hystart++", "hystartpp", "hystart_pp", "hystart_plus_plus"],
+        &["stack.congestion.hystart", "congestion.hystart", "hystart"],
+    ),
     (&["iw", "initcwnd", "initial_cwnd"], &["stack.initial_window", "initial_window"]),
     (
         &["rwnd", "rcvbuf", "receive_window", "recv_buffer"],
@@ -107,6 +118,16 @@ mod tests {
         }
         assert_eq!(meant("latency", &["rate"]), None);
         assert_eq!(meant("rats", &path), None);
+    }
+
+    #[test]
+    fn rules_of_recovery_are_found_by_what_their_rfcs_call_them() {
+        let (profile, recovery) = (["congestion", "recovery"], ["rack", "tail_probe", "prr", "frto"]);
+        assert_eq!(meant("TLP", &profile), Some("recovery.tail_probe"));
+        assert_eq!(meant("TLP", &recovery), Some("tail_probe"));
+        assert_eq!(meant("F-RTO", &recovery), Some("frto"));
+        assert_eq!(meant("HyStart++", &profile), Some("congestion.hystart"));
+        assert_eq!(meant("RACK-TLP", &["code", "stack"]), Some("stack.recovery.rack"));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod recovery;
 
 pub use recovery::{
-    BsdPipe, HalvingFloor, PlainRecovery, RecoveryConfig, RecoveryExit, SackRecovery, ThinConfig,
+    BsdPipe, HalvingFloor, PlainRecovery, PrrRule, RecoveryConfig, RecoveryExit, SackRecovery, ThinConfig,
 };
 pub use rexmit_stack::TimerRule;
 use rexmit_units::{Bytes, Duration};
@@ -80,9 +80,7 @@ impl Profile {
                 return Err(("host_cache.on", text.into()));
             }
         }
-        if recovery.rack && recovery.sack != SackRecovery::Prr {
-            return Err(("recovery.rack", "goes with recovery.sack = \"prr\"".into()));
-        }
+        recovery.check()?;
         if recovery.dupack_threshold == 0 {
             return Err(("recovery.dupack_threshold", "must be at least 1".into()));
         }

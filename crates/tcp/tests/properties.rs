@@ -48,13 +48,14 @@ const VARIANTS: &[&str] = &[
     r#"{"thin":{"linear_timeouts":true,"fast_retransmit_after":1},"output":{"nagle":"off"}}"#,
     r#"{"recovery":{"early_retransmit":true,"rto_restart":true},"output":{"nagle":"off"}}"#,
     r#"{"recovery":{"tail_probe":true}}"#,
+    r#"{"recovery":{"forget_sack_at_timeout":false},"options":{"timestamps":false}}"#,
     r#"{"recovery":{"tail_probe":true,"early_retransmit":true},"initial_window":2,"output":{"nagle":"off"}}"#,
     r#"{"clock":{"tick":"10 ms","timestamp_unit":"10 ms"},"rtt":{"tick":"10 ms"}}"#,
 ];
 
 /// A profile that comes with rexmit, and what is changed of it.
 fn variant() -> impl Strategy<Value = (&'static str, &'static str)> {
-    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("freebsd-5.4"), 1 => Just("freebsd-7.2"), 1 => Just("rfc"), 1 => Just("linux-2.6.15"), 1 => Just("linux-2.6.9"), 2 => Just("linux-6.1"), 1 => Just("linux-6.1-no-rack")];
+    let bases = prop_oneof![3 => Just("freebsd-6.0"), 1 => Just("freebsd-5.4"), 1 => Just("freebsd-7.2"), 1 => Just("rfc-2014"), 3 => Just("rfc"), 1 => Just("linux-2.6.15"), 1 => Just("linux-2.6.9"), 2 => Just("linux-6.1"), 1 => Just("linux-6.1-no-rack")];
     (bases, prop::sample::select(VARIANTS))
 }
 
@@ -208,7 +209,7 @@ fn cases_found_before() {
 #[test]
 fn fins_ahead_of_holes_make_no_storm() {
     let h = Harm { seed: 9127719408917300874, loss: 11, duplicate: 13, reorder: 9, delay_ms: 1, harmful: 70 };
-    let p = || resolve(("rfc", r#"{"congestion":{"algorithm":"cubic"}}"#));
+    let p = || resolve(("rfc-2014", r#"{"congestion":{"algorithm":"cubic"}}"#));
     let server = App { writes: vec![1449], ..App::default() };
     let client = App { writes: vec![19_822, 17_322, 19_618], ..App::default() };
     found(p, server_and_client(server, client), &h);

@@ -134,6 +134,7 @@ _ABBREVIATIONS = frozenset(
         "frto",
         "mss",
         "mtu",
+        "prr",
         "rack",
         "red",
         "rto",
@@ -143,4 +144,4 @@ _ABBREVIATIONS = frozenset(
         "tcp",
     )
 )
-_NAMES = {"acks": "ACKs", "linux": "Linux", "rtts": "RTTs", "nagle": "Nagle"}
+_NAMES = {"acks": "ACKs", "hystart": "HyStart", "linux": "Linux", "rtts": "RTTs", "nagle": "Nagle"}

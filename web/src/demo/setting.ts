@@ -35,6 +35,8 @@ export const STACKS: Record<string, { title: string; controls: string[] }> = {
   "linux-2.6.15": { title: "Linux 2.6.15", controls: [] },
   "freebsd-7.2": { title: "FreeBSD 7.2", controls: [] },
   "freebsd-6.0": { title: "FreeBSD 6.0", controls: [] },
+  rfc: { title: "RFCs of today", controls: ["cubic", "reno"] },
+  "rfc-2014": { title: "RFCs of 2014", controls: ["reno", "cubic"] },
 };
 
 export const FIRST: Setting = {

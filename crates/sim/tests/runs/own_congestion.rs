@@ -93,7 +93,7 @@ fn long_transfer(stack: &str, own: Option<Congestion>) -> Outcome {
 /// A controller that goes by the rate of delivery measures the path's, paces at it and loses nothing where Reno does.
 #[test]
 fn a_controller_by_rate_measures_the_path_and_paces() {
-    for stack in ["rfc", "freebsd-6.0", "linux-6.1"] {
+    for stack in ["rfc-2014", "freebsd-6.0", "linux-6.1"] {
         let control = RateBased::new(None);
         let row = long_transfer(stack, Some(Congestion::own(control.clone()))).row;
         assert_eq!((row.completed, row.drops_down.unwrap(), row.timeouts), (true, 0, 0), "{stack}");
@@ -173,7 +173,7 @@ fn a_controller_of_another_protocol_is_refused() {
         "hosts.client.stack: this host speaks SCTP, and the congestion control given to it is one of TCP"
     );
     let scenario = json!({
-        "hosts": { "server": { "stack": "rfc" }, "client": { "stack": "rfc" } },
+        "hosts": { "server": { "stack": "rfc-2014" }, "client": { "stack": "rfc-2014" } },
         "path": { "rate": "10 Mbit/s", "delay": "20 ms", "queue": "80 packets" },
         "transfers": [{ "from": "server", "to": "client", "writes": "1 x 1000 bytes" }],
     });

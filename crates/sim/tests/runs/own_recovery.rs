@@ -38,7 +38,7 @@ fn from_loss(outcome: &Outcome) -> Vec<(u64, i64, Reason)> {
 /// for each duplicate, and Tahoe is silent until it is repaired and begins with two.
 #[test]
 fn tahoe_begins_anew_where_newreno_goes_on() {
-    let stack = || json!({ "inherits": "rfc", "options": { "sack": false } });
+    let stack = || json!({ "inherits": "rfc-2014", "options": { "sack": false } });
     let (new_reno, tahoe) =
         (transfer(stack(), 20, None), transfer(stack(), 20, Some(OwnRecovery::new(Tahoe::new))));
     let fast = Reason::Fast { duplicates: 3, sacked: 0 };

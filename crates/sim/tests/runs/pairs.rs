@@ -26,7 +26,7 @@ struct Known {
 }
 
 fn scenario(n: u64) -> Value {
-    let stacks = ["freebsd-6.0", "linux-2.6.15", "linux-6.1", "rfc"];
+    let stacks = ["freebsd-6.0", "linux-2.6.15", "linux-6.1", "rfc-2014"];
     let pick = |list: &[Value], by: u64| list[(n / by) as usize % list.len()].clone();
     let down = [
         json!({ "loss": "2 %" }),

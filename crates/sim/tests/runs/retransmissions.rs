@@ -102,7 +102,7 @@ impl Observer for Packets {
 fn every_run_of_a_plan_has_its_own_observer_on_any_number_of_threads() {
     let factors = ["retransmissions", "path.delay"].map(String::from).to_vec();
     let delays = (1..12).map(|n| json!(format!("{n} ms"))).collect();
-    let mut base = scenario("rfc");
+    let mut base = scenario("rfc-2014");
     base["limit"] = json!("2 s");
     let plan = Plan::new(base, factors, vec![vec![json!(false), json!(true)], delays]).unwrap();
     let run = |jobs| {

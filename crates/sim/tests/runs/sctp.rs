@@ -107,14 +107,15 @@ fn a_second_path_takes_over_when_the_first_fails() {
 fn what_is_of_one_protocol_is_refused_by_the_other() {
     let refused = |value: Value| Resolved::from_value(value).unwrap_err().to_string();
     let mut mixed = scenario("rfc9260", json!({}), thin(1));
-    mixed["hosts"]["client"]["stack"] = json!("rfc");
+    mixed["hosts"]["client"]["stack"] = json!("rfc-2014");
     assert_eq!(refused(mixed), "hosts: server has sctp, client tcp: give both stacks of one protocol");
     let mut transfer = thin(1);
     transfer["streams"] = json!(2);
     assert!(
-        refused(scenario("rfc", json!({}), transfer)).starts_with("transfers.0.streams: TCP is a stream")
+        refused(scenario("rfc-2014", json!({}), transfer))
+            .starts_with("transfers.0.streams: TCP is a stream")
     );
-    let mut two = scenario("rfc", json!({}), thin(1));
+    let mut two = scenario("rfc-2014", json!({}), thin(1));
     two["alternate"] = json!({ "delay": "1 ms" });
     assert!(refused(two).starts_with("alternate: TCP and QUIC have one path"));
     let mut stray = scenario("rfc9260", json!({}), thin(1));
@@ -133,10 +134,10 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
 #[test]
 fn messages_of_tcp_are_its_writes() {
     for (nagle, longest) in [("off", 20.0), ("on", 260.0)] {
-        let stack = json!({ "inherits": "rfc", "output": { "nagle": nagle } });
+        let stack = json!({ "inherits": "rfc-2014", "output": { "nagle": nagle } });
         let transfer = json!({ "from": "server", "to": "client", "writes": "4 x 100 bytes", "pause": "10 ms",
             "bursts": { "count": 3, "every": "1 s" } });
-        let mut value = scenario("rfc", json!({ "delay": "20 ms" }), transfer);
+        let mut value = scenario("rfc-2014", json!({ "delay": "20 ms" }), transfer);
         value["hosts"] = json!({ "server": { "stack": stack }, "client": { "stack": stack } });
         let options = RunOptions { messages: true, ..RunOptions::default() };
         let outcome = run_with(value, &options);

@@ -30,7 +30,7 @@ fn profile(protocol: &str) -> &'static str {
     match protocol {
         "sctp" => "rfc9260",
         "quic" => "rfc9000",
-        _ => "rfc",
+        _ => "rfc-2014",
     }
 }
 

@@ -342,7 +342,7 @@ impl StackEnd for End {
 
 fn scenario(server: &str, client: &str) -> Value {
     json!({
-        "hosts": { "server": { "stack": "rfc", "code": server }, "client": { "stack": "rfc", "code": client } },
+        "hosts": { "server": { "stack": "rfc-2014", "code": server }, "client": { "stack": "rfc-2014", "code": client } },
         "path": { "delay": "10 ms" },
         "transfers": [{ "from": "server", "to": "client", "writes": "10 x 536 bytes" }],
     })
@@ -403,7 +403,8 @@ fn every_packet_of_both_has_its_row() {
 #[test]
 fn its_settings_are_checked_and_what_it_cannot_honour_is_told() {
     let mut value = scenario("toy", "model");
-    value["hosts"]["server"]["stack"] = json!({ "inherits": "rfc", "recovery": { "dupack_threshold": 2 } });
+    value["hosts"]["server"]["stack"] =
+        json!({ "inherits": "rfc-2014", "recovery": { "dupack_threshold": 2 } });
     value["hosts"]["server"]["toy"] = json!({ "timeout": "2 s" });
     let plan = |value: &Value| Plan::new(value.clone(), Vec::new(), Vec::new()).unwrap().with_stacks(STACKS);
     let checked = plan(&value).check(0..1, Target::Virtual).unwrap();

@@ -54,7 +54,7 @@ fn a_loss_in_the_middle_is_repaired_by_one_fast_retransmission() {
 #[test]
 fn the_timer_s_steps_are_counted() {
     let segment = |nth: &str| json!({ "retransmission": { "segment": 8, "nth": nth } });
-    let outcome = told(with(json!("rfc"), json!({ "drop": [9, segment("1-3")] })));
+    let outcome = told(with(json!("rfc-2014"), json!({ "drop": [9, segment("1-3")] })));
     let reasons: Vec<Reason> = again(&outcome).iter().map(|row| row.reason).collect();
     let timeout = |backoff| Reason::Timeout { backoff };
     assert_eq!(reasons, [Reason::Fast { duplicates: 3, sacked: 3 }, timeout(1), timeout(2), timeout(3)]);
@@ -64,8 +64,8 @@ fn the_timer_s_steps_are_counted() {
 
 #[test]
 fn without_sack_a_partial_ack_and_with_sack_a_further_hole() {
-    let plain = json!({ "inherits": "rfc", "options": { "sack": false } });
-    for (stack, second) in [(plain, Reason::PartialAck), (json!("rfc"), Reason::SackRecovery)] {
+    let plain = json!({ "inherits": "rfc-2014", "options": { "sack": false } });
+    for (stack, second) in [(plain, Reason::PartialAck), (json!("rfc-2014"), Reason::SackRecovery)] {
         let outcome = told(with(stack, json!({ "drop": "9,11" })));
         let rows = again(&outcome);
         assert!(matches!(rows[0].reason, Reason::Fast { duplicates: 3, .. }), "{rows:?}");
@@ -76,14 +76,14 @@ fn without_sack_a_partial_ack_and_with_sack_a_further_hole() {
 #[test]
 fn what_was_overtaken_was_not_needed_again() {
     let outcome =
-        told(with(json!("rfc"), json!({ "reorder": { "position": 9, "past": 5, "within": "2 s" } })));
+        told(with(json!("rfc-2014"), json!({ "reorder": { "position": 9, "past": 5, "within": "2 s" } })));
     let rows = again(&outcome);
     assert!(matches!(rows[0].reason, Reason::Fast { duplicates: 3, .. }));
     // RFC 6675 then sends its one rescue, for want of anything else.
     assert!(rows.len() == 2 && rows[1].reason == Reason::Rescue, "{rows:#?}");
     assert!(rows.iter().all(|row| row.earlier == Earlier::OnItsWay), "{rows:#?}");
     let stall = json!({ "hold": { "position": 9, "by": "3 s", "keep_order": true } });
-    let outcome = told(with(json!("rfc"), stall));
+    let outcome = told(with(json!("rfc-2014"), stall));
     let first = again(&outcome)[0];
     assert_eq!((first.reason, first.earlier), (Reason::Timeout { backoff: 1 }, Earlier::OnItsWay));
 }
@@ -92,7 +92,7 @@ fn what_was_overtaken_was_not_needed_again() {
 fn a_probe_that_a_closed_window_refused_was_not_taken() {
     let mut scenario = hurtig("1 Mbit/s", "20 ms", 0);
     scenario["hosts"]["client"]["stack"] =
-        json!({ "inherits": "rfc", "buffers": { "receive": "8000 bytes" } });
+        json!({ "inherits": "rfc-2014", "buffers": { "receive": "8000 bytes" } });
     scenario["transfers"][0]["read"] = json!({ "size": "8000 bytes", "rate": "2 kbit/s" });
     let outcome = told(scenario);
     let probes: Vec<_> = outcome.transmissions.iter().filter(|r| r.reason == Reason::WindowProbe).collect();

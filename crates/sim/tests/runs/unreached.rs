@@ -109,8 +109,8 @@ fn the_published_grid_has_no_such_pattern() {
 fn a_link_of_a_network_is_told_of_by_its_own_key() {
     let base = json!({
         "hosts": {
-            "a": { "stack": "rfc", "at": "left" },
-            "b": { "stack": "rfc", "at": "right", "access": { "down": { "drop": 500 } } },
+            "a": { "stack": "rfc-2014", "at": "left" },
+            "b": { "stack": "rfc-2014", "at": "right", "access": { "down": { "drop": 500 } } },
         },
         "links": { "middle": { "between": ["left", "right"], "from": { "right": { "drop": 600 } } } },
         "transfers": [{ "from": "a", "to": "b", "writes": "1000 bytes" }],

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// An ideal path with a round trip of 40 ms, and the RFCs' TCP with one setting of Nagle's rule.
 fn ideal(nagle: &str, transfer: Value) -> Value {
-    let stack = json!({ "inherits": "rfc", "output": { "nagle": nagle } });
+    let stack = json!({ "inherits": "rfc-2014", "output": { "nagle": nagle } });
     json!({
         "hosts": { "server": { "stack": stack }, "client": { "stack": stack } },
         "path": { "delay": "20 ms" },

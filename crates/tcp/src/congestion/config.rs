@@ -129,6 +129,25 @@ impl CubicArithmetic {
     }
 }
 
+/// Whether slow start ends before a loss, in `reno` and `cubic`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HystartRule {
+    /// It does not.
+    #[default]
+    Off,
+    /// HyStart++: where the round trip grows, the first slow start goes on at a quarter of its pace, and ends five round
+    /// trips later if that lasts (RFC 9406; RF-HS-1 to RF-HS-4). It goes with growth `per-byte`, and needs timestamps, or
+    /// recovery that looks at single segments.
+    Rfc9406,
+}
+
+impl HystartRule {
+    fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
+}
+
 /// When slow start ends before a loss (LK-CUBIC-5; tcp_cubic.c, `hystart_update`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -237,6 +256,9 @@ pub struct CongestionConfig {
     pub abc_limit: u32,
     /// Up to where slow start goes.
     pub slow_start: SlowStartCondition,
+    /// Whether the first slow start ends before a loss. `cubic.hystart` is Linux's own.
+    #[serde(default, skip_serializing_if = "HystartRule::is_off")]
+    pub hystart: HystartRule,
     /// When there is growth at all.
     pub grows: GrowthCondition,
     /// The threshold after a congestion event; `cubic` has its own factor and takes from this rule what the
@@ -282,6 +304,8 @@ pub enum CongestionConfigError {
     BbrPhase,
     /// HyStart without integer CUBIC.
     Hystart,
+    /// HyStart++ without growth by bytes, or with an algorithm that has none.
+    HystartPlusPlus,
     /// Segments counted where bytes or packets are.
     Counts,
 }
@@ -325,6 +349,10 @@ impl CongestionConfig {
         if self.cubic.hystart.is_some() && !cubic {
             return Err(CongestionConfigError::Hystart);
         }
+        let has_slow_start = matches!(self.algorithm, AlgorithmKind::Reno | AlgorithmKind::Cubic);
+        if !self.hystart.is_off() && (self.growth != Growth::PerByte || !has_slow_start) {
+            return Err(CongestionConfigError::HystartPlusPlus);
+        }
         Ok(())
     }
 }
@@ -341,6 +369,7 @@ impl std::fmt::Display for CongestionConfigError {
             Self::BbrPhase => "`bbr.first_phase` must be 0 or 2 to 7: cycles never begin with phase 1",
             Self::Counts => "`counts` of `segments` goes with growth `per-ack` and `counter`",
             Self::Hystart => "`cubic.hystart` goes with `cubic.arithmetic` `integer`",
+            Self::HystartPlusPlus => "`hystart` of `rfc9406` goes with `reno` and `cubic` and with growth `per-byte`",
         })
     }
 }

@@ -4,12 +4,12 @@
 //! IEEE 754 defines exactly are used, and the cube root is computed here, so the same run gives the same
 //! bytes on every machine.
 //!
-//! Deviations: no HyStart (section 4.10 asks for it beside CUBIC; slow start is that of the profile);
-//! section 4.2's exclusion of times without growth ends at the next ACK that was limited by the window.
+//! Slow start is that of the profile, with HyStart++ or without (section 4.10). A deviation: section 4.2's exclusion of times without growth ends at the next ACK that was limited by the window.
 
 use rexmit_units::{Duration, Instant};
 
 use super::config::{CongestionConfig, CubicConfig, GrowthCondition, SsthreshRule};
+use super::hystart_plus_plus::RoundTrip;
 use super::reno::{SlowStart, open};
 use super::{Ack, CongestionControl, Loss, Window};
 
@@ -61,6 +61,10 @@ impl Cubic {
             state: State::default(),
             before: None,
         }
+    }
+
+    pub(super) fn watch_slow_start(&mut self, w: &mut Window, round: &RoundTrip) {
+        self.slow_start.watch(w, round);
     }
 
     /// One step of congestion avoidance, sections 4.2 to 4.5.

@@ -20,7 +20,7 @@
 //!
 //! [`Bbr`] goes by packets as Linux counts them, and its connection asks it by name.
 //!
-//! Not modelled: HyStart++ (RFC 9406); no controller of this crate heeds ECN.
+//! No controller of this crate heeds ECN.
 
 pub(crate) mod bbr;
 mod bic;
@@ -29,6 +29,7 @@ mod config;
 mod cubic;
 mod cubic_integer;
 mod hystart;
+mod hystart_plus_plus;
 mod inflight;
 mod own;
 mod reno;
@@ -42,10 +43,12 @@ pub use bbr::{Bbr, BbrConfig};
 pub use bic::Bic;
 pub use config::{
     AlgorithmKind, BicConfig, CongestionConfig, CongestionConfigError, CubicArithmetic, CubicConfig, Growth,
-    GrowthCondition, GrowthCount, HystartConfig, InflightConfig, SlowStartCondition, SsthreshRule,
+    GrowthCondition, GrowthCount, HystartConfig, HystartRule, InflightConfig, SlowStartCondition,
+    SsthreshRule,
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub(crate) use hystart_plus_plus::RoundTrip;
 pub use inflight::{Inflight, RttView};
 pub use own::OwnControl;
 pub use reno::Reno;
@@ -275,6 +278,15 @@ impl Congestion {
     /// See [`LinuxControl::undo_window`].
     pub fn undo_window(&mut self, window: &Window) -> u32 {
         self.linux_control().map_or_else(|| LikeReno.undo_window(window), |c| c.undo_window(window))
+    }
+
+    /// An acknowledgment has made the window grow: is slow start over (HyStart++)?
+    pub(crate) fn watch_slow_start(&mut self, window: &mut Window, round: &RoundTrip) {
+        match self {
+            Self::Reno(c) => c.watch_slow_start(window, round),
+            Self::Cubic(c) => c.watch_slow_start(window, round),
+            Self::CubicInteger(_) | Self::Bic(_) | Self::Bbr(_) | Self::Own(_) => {}
+        }
     }
 
     /// Sets the count towards the next step of congestion avoidance, where there is one (LX-ST-13).

@@ -3,7 +3,10 @@
 
 use rexmit_units::Instant;
 
-use super::config::{CongestionConfig, Growth, GrowthCondition, SlowStartCondition, SsthreshRule};
+use super::config::{
+    CongestionConfig, Growth, GrowthCondition, HystartRule, SlowStartCondition, SsthreshRule,
+};
+use super::hystart_plus_plus::{HystartPlusPlus, LIMIT, RoundTrip};
 use super::{Ack, CongestionControl, During, Loss, Window};
 
 /// Reno; NewReno differs in recovery only.
@@ -38,6 +41,10 @@ impl Reno {
     /// LX-ST-13).
     pub fn set_credit(&mut self, credit: u32) {
         self.credit = credit;
+    }
+
+    pub(super) fn watch_slow_start(&mut self, w: &mut Window, round: &RoundTrip) {
+        self.slow_start.watch(w, round);
     }
 
     fn avoid(&mut self, w: &mut Window, acked: u32) {
@@ -133,6 +140,7 @@ pub(super) struct SlowStart {
     after_timeout: bool,
     /// `counted-bytes`: acknowledged since the last step.
     bytes: u32,
+    hystart: Option<Box<HystartPlusPlus>>,
 }
 
 impl SlowStart {
@@ -143,6 +151,7 @@ impl SlowStart {
             abc_limit: config.abc_limit,
             after_timeout: false,
             bytes: 0,
+            hystart: (config.hystart == HystartRule::Rfc9406).then(Box::default),
         }
     }
 
@@ -177,9 +186,26 @@ impl SlowStart {
             }
             Growth::PerAck | Growth::Counter => open(w, w.mss),
             Growth::PerByte | Growth::PerPacket => {
-                let limit = if self.after_timeout { 1 } else { self.abc_limit };
-                open(w, acked.min(w.mss.saturating_mul(limit)));
+                // RFC 9406 section 4.3 has a limit of its own, for the first slow start.
+                let first = w.ssthresh == u32::MAX;
+                let hystart = self.hystart.as_ref().filter(|_| first && !self.after_timeout);
+                let limit = match hystart {
+                    Some(_) => LIMIT,
+                    None if self.after_timeout => 1,
+                    None => self.abc_limit,
+                };
+                let bytes = acked.min(w.mss.saturating_mul(limit));
+                open(w, bytes / hystart.map_or(1, |hystart| hystart.divisor()));
             }
+        }
+    }
+
+    /// The first slow start ends where HyStart++ says so (RFC 9406 section 4.2).
+    pub(super) fn watch(&mut self, w: &mut Window, round: &RoundTrip) {
+        if let Some(hystart) = self.hystart.as_mut().filter(|_| w.ssthresh == u32::MAX)
+            && hystart.ends_slow_start(round)
+        {
+            w.ssthresh = w.cwnd;
         }
     }
 

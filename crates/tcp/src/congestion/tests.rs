@@ -10,7 +10,8 @@ use rexmit_units::{Duration, Instant};
 
 use super::{
     Ack, AlgorithmKind, BicConfig, Congestion, CongestionConfig, CongestionControl, CubicConfig, During,
-    Growth, GrowthCondition, GrowthCount, InflightConfig, Loss, SlowStartCondition, SsthreshRule, Window,
+    Growth, GrowthCondition, GrowthCount, HystartRule, InflightConfig, Loss, SlowStartCondition,
+    SsthreshRule, Window,
 };
 
 const MSS: u32 = 1448;
@@ -24,6 +25,7 @@ fn freebsd() -> CongestionConfig {
         at_least_one: false,
         abc_limit: 2,
         slow_start: SlowStartCondition::UpToSsthresh,
+        hystart: HystartRule::Off,
         grows: GrowthCondition::Always,
         ssthresh: SsthreshRule::WindowHalf,
         initial_ssthresh: None,

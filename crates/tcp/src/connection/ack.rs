@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{State, Tcb, Timers};
-use crate::congestion::{Ack, CongestionControl, During, GrowthCount, Loss, RttView};
+use crate::congestion::{Ack, CongestionControl, During, GrowthCount, HystartRule, Loss, RoundTrip, RttView};
 use crate::profile::{RecoveryExit, RttSource};
 use crate::recovery::{Arrival, LossRecovery, Rest};
 
@@ -104,6 +104,26 @@ impl Tcb {
         self.snd.short_end = self.snd.short_end.max(ack);
         self.after_our_fin(now, ack);
         self.wake_writer();
+        if self.profile.congestion.hystart != HystartRule::Off {
+            self.watch_slow_start(now, segment);
+        }
+    }
+
+    /// The latest of the segments that have just arrived and had left once did so at `sent`.
+    pub(crate) fn note_round_trip(&mut self, now: Instant, sent: Option<Instant>) {
+        self.round_trip = sent.map(|sent| now.saturating_since(sent));
+    }
+
+    /// HyStart++ looks at the round trip of each ACK of new data: of the segment that has just arrived where that is
+    /// known, else by the echoed timestamp.
+    fn watch_slow_start(&mut self, now: Instant, segment: &TcpSegment) {
+        let stamps = segment.timestamps.filter(|stamps| self.marks.timestamps && stamps.echo != 0);
+        let by_echo = stamps.map(|stamps| self.timestamp(now).wrapping_sub(stamps.echo) as i32);
+        let unit = self.profile.clock.timestamp_unit;
+        let by_echo = by_echo.filter(|age| *age >= 0).map(|age| unit * u64::from(age.max(1) as u32));
+        let rtt = self.round_trip.take().or(by_echo);
+        let round = RoundTrip { rtt, una: self.snd.una, nxt: self.snd.max };
+        self.congestion.watch_slow_start(&mut self.window, &round);
     }
 
     /// A congestion event with so many bytes in flight.

@@ -236,6 +236,8 @@ pub struct Tcb {
     pub(crate) rtt: RttEstimator,
     /// The shortest round trip so far (`tcp_min_rtt`); [`NO_RTT`] before the first.
     pub(crate) least_rtt: Duration,
+    /// What the present acknowledgment says of the round trip, where single segments are known (HyStart++).
+    pub(super) round_trip: Option<Duration>,
     /// The segment being timed: its sequence number and the tick at which it left.
     pub(super) timed: Option<(SeqNumber, Instant)>,
     /// The windows that congestion control keeps.
@@ -329,6 +331,7 @@ impl Tcb {
             marks: Marks::default(),
             rtt: RttEstimator::new(&profile.rtt),
             least_rtt: NO_RTT,
+            round_trip: None,
             timed: None,
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
             pacing: congestion.sets_window().then(Box::default),

@@ -51,6 +51,21 @@ pub enum PlainRecovery {
     CountedDuplicates,
 }
 
+/// How much leaves at each ACK of fast recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrrRule {
+    /// As much as the pipe leaves of ssthresh (RFC 6675 section 5).
+    #[default]
+    Off,
+    /// Proportional rate reduction of 2013: below ssthresh as much as arrives and a segment with each ACK (RFC 6937
+    /// section 3, PRR-SSRB).
+    Rfc6937,
+    /// Proportional rate reduction of 2025: below ssthresh as much as arrives, and a segment more with an ACK that moves
+    /// una and shows no further loss (RFC 9937 section 6, SafeACK).
+    Rfc9937,
+}
+
 /// The window with which recovery ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -143,7 +158,11 @@ pub struct RecoveryConfig {
     /// as dubious ones (LX-ST-10).
     #[serde(default, skip_serializing_if = "is_default")]
     pub reduction_undo: bool,
-    /// `prr`: F-RTO asks after a timeout whether it was needed (RFC 5682 section 3.1, LK-REC-8).
+    /// `rfc6675`: how much leaves at each ACK of fast recovery (RF-PRR-1 to RF-PRR-4).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub prr: PrrRule,
+    /// `rfc6675` and `prr`, with SACK: F-RTO asks after a timeout whether it was needed (RFC 5682 section 3.1; RF-FRTO-1 to
+    /// RF-FRTO-3, of Linux LK-REC-8).
     #[serde(default, skip_serializing_if = "is_default")]
     pub frto: bool,
     /// `prr` and `counted-halving`: how far the threshold of duplicates may follow reordering that was seen; 0: not at
@@ -154,8 +173,9 @@ pub struct RecoveryConfig {
     /// less one, begin recovery (RFC 5827 section 3.2, counted in segments).
     #[serde(default, skip_serializing_if = "is_default")]
     pub early_retransmit: bool,
-    /// `prr` with SACK: packets are lost by time, not by the number of reports (RACK, RFC 8985 section 6; LK-RACK-1 to
-    /// LK-RACK-7). The kernel's `net.ipv4.tcp_recovery = 1`.
+    /// `rfc6675` and `prr`, with SACK: what is lost is told by time, not by the number of reports (RACK, RFC 8985
+    /// section 6). With `rfc6675` as the RFC has it (RF-RACK-1 to RF-RACK-7), with `prr` as Linux does it (LK-RACK-1 to
+    /// LK-RACK-7), which is the kernel's `net.ipv4.tcp_recovery = 1`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rack: bool,
     /// With SACK, silence of two round trips sends a probe: new data, or else the last segment again (tail loss probe,
@@ -168,6 +188,22 @@ pub struct RecoveryConfig {
     pub rto_restart: bool,
     /// Retransmissions of a segment before the connection is given up.
     pub max_retransmits: u32,
+}
+
+impl RecoveryConfig {
+    /// Rules that are kept segment by segment or packet by packet go with what does so.
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        let by_segment = self.sack == SackRecovery::Rfc6675;
+        if self.rack && !by_segment && self.sack != SackRecovery::Prr {
+            let text = "goes with recovery.sack = \"rfc6675\", and as Linux does it with \"prr\"";
+            return Err(("recovery.rack", text.into()));
+        }
+        if self.prr != PrrRule::Off && !by_segment {
+            let text = "goes with recovery.sack = \"rfc6675\"; recovery.sack = \"prr\" is Linux's own";
+            return Err(("recovery.prr", text.into()));
+        }
+        Ok(())
+    }
 }
 
 /// Rules of Linux for thin streams: fewer than four packets out, after the first slow start (`tcp_stream_is_thin`).

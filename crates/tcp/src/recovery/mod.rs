@@ -8,6 +8,7 @@
 //! | `newreno` | RFC 5681 section 3.2, RFC 6582, and FreeBSD's order of steps; without SACK |
 //! | `bsd_sack` | FreeBSD 5.4 to 7.2, tcp_input.c and tcp_sack.c |
 //! | `rfc6675` | RFC 6675 |
+//! | `by_segment` | RFC 8985, RFC 6675, RFC 9937, RFC 6937 and RFC 5682, each a key |
 //! | `linux_2_6_9` | net/ipv4/tcp_input.c of Linux 2.6.9, with SACK, in bytes where the kernel counts packets: FACK and rate halving |
 //! | `linux_2_6_15` | net/ipv4/tcp_input.c of Linux 2.6.15: rate halving, in packets |
 //! | `linux_6_1` | net/ipv4/tcp_input.c of Linux 6.1: proportional rate reduction (RFC 6937), F-RTO (RFC 5682) |
@@ -19,6 +20,7 @@
 
 mod bad_retransmit;
 mod bsd_sack;
+mod by_segment;
 mod duplicates;
 mod few;
 mod linux_2_6_15;
@@ -41,6 +43,7 @@ pub use crate::connection::{Growth, NewAck, SendState, Tcb};
 use crate::profile::SackRecovery;
 
 use bsd_sack::BsdSack;
+use by_segment::BySegment;
 pub use duplicates::{Duplicate, Duplicates};
 pub(crate) use few::Few;
 use linux_2_6_9::Linux269;
@@ -248,6 +251,7 @@ pub(crate) enum Recovery {
     NewReno(NewReno),
     BsdSack(BsdSack),
     Rfc6675(Rfc6675),
+    BySegment(Box<BySegment>),
     Linux269(Box<Linux269>),
     Linux2615(Box<Linux2615>),
     Linux61(Box<Linux61>),
@@ -280,6 +284,9 @@ impl Recovery {
             SackRecovery::CountedHalving => Self::Linux2615(Box::new(Linux2615::new(tcb))),
             _ if !tcb.marks.sack => Self::NewReno(NewReno::new(tcb)),
             SackRecovery::Bsd => Self::BsdSack(BsdSack::new(tcb)),
+            SackRecovery::Rfc6675 if BySegment::is_wanted(tcb) => {
+                Self::BySegment(Box::new(BySegment::new(tcb)))
+            }
             SackRecovery::Rfc6675 => Self::Rfc6675(Rfc6675::new(tcb)),
             SackRecovery::RateHalving => Self::Linux269(Box::new(Linux269::new(tcb))),
         }
@@ -291,6 +298,7 @@ impl Recovery {
             Self::NewReno(way) => way.status(),
             Self::BsdSack(way) => way.status(),
             Self::Rfc6675(way) => way.status(),
+            Self::BySegment(way) => way.status(),
             Self::Linux269(way) => way.status(),
             Self::Linux2615(way) => way.status(),
             Self::Linux61(way) => way.status(),
@@ -309,6 +317,10 @@ macro_rules! with_recovery {
             Recovery::NewReno($recovery) => $call,
             Recovery::BsdSack($recovery) => $call,
             Recovery::Rfc6675($recovery) => $call,
+            Recovery::BySegment($recovery) => {
+                let $recovery = &mut **$recovery;
+                $call
+            }
             Recovery::Linux269($recovery) => {
                 let $recovery = &mut **$recovery;
                 $call

@@ -51,7 +51,7 @@ impl Tcb {
         }
     }
 
-    /// The same, by Linux, where an ACK in any state but Open stops the timer.
+    /// The same, where an ACK in any state but Open stops the timer: RFC 8985 section 7.2, and so Linux.
     pub(super) fn follow_probe_counted(
         &mut self,
         now: Instant,

@@ -6,7 +6,7 @@ use super::common::*;
 use super::{at, sack, seg, server};
 
 /// Profiles that recover each in a way of its own.
-const STACKS: [&str; 4] = ["rfc", "linux-2.6.9", "linux-2.6.15", "linux-6.1-no-rack"];
+const STACKS: [&str; 4] = ["rfc-2014", "linux-2.6.9", "linux-2.6.15", "linux-6.1-no-rack"];
 
 /// `n` messages of 100 bytes are out, each in a segment of its own; the first slow start is over.
 fn thin(stack: &str, changes: Value, n: u32) -> Script {
@@ -56,7 +56,7 @@ fn thin_streams_do_not_double_six_intervals() {
 #[test]
 fn thin_streams_twins_double() {
     for (on, n) in [(false, 1), (true, 4)] {
-        let mut t = thin("rfc", json!({ "thin": { "linear_timeouts": on } }), n);
+        let mut t = thin("rfc-2014", json!({ "thin": { "linear_timeouts": on } }), n);
         t.expect_at_ms(1_020, if n == 1 { message(0) } else { data(1..401) });
         t.expect_at_ms(3_020, if n == 1 { message(0) } else { data(1..401) });
     }
@@ -97,11 +97,11 @@ fn rfc_5827_early_retransmit() {
     }
     // Without SACK, by duplicates; not while data wait.
     let plain = Peer { sack: false, ..Peer::default() };
-    let mut t = server(profile("rfc", early(true)), plain, 3, 3);
+    let mut t = server(profile("rfc-2014", early(true)), plain, 3, 3);
     t.at_ms(40).recv(ack(1)).expect_nothing().recv(ack(1)).expect(seg(1));
     let changes =
         json!({ "initial_window": 3, "recovery": { "early_retransmit": true, "limited_transmit": 0 } });
-    let mut t = server(profile("rfc", changes), plain, 4, 3);
+    let mut t = server(profile("rfc-2014", changes), plain, 4, 3);
     t.at_ms(40).recv(ack(1)).expect_nothing().recv(ack(1)).expect_nothing();
 }
 
@@ -144,7 +144,7 @@ fn rfc_8985_a_probe_for_the_tail() {
 #[test]
 fn rfc_8985_a_probe_of_new_data() {
     let changes = json!({ "initial_window": 2, "recovery": { "tail_probe": true } });
-    let mut t = server(profile("rfc", changes), Peer::default(), 4, 2);
+    let mut t = server(profile("rfc-2014", changes), Peer::default(), 4, 2);
     t.expect_at_ms(60, seg(3)).expect_nothing();
     t.at_ms(80).recv(ack(at(4))).expect(seg(4));
     assert!(t.snap().cwnd >= 2 * 1448);
@@ -158,7 +158,7 @@ fn rfc_8985_a_probe_that_repaired_a_loss() {
         let changes = json!({
             "initial_window": 10, "recovery": { "tail_probe": true }, "congestion": { "ssthresh": "cwnd-half" },
         });
-        let mut t = server(profile("rfc", changes), Peer::default(), 2, 2);
+        let mut t = server(profile("rfc-2014", changes), Peer::default(), 2, 2);
         t.expect_at_ms(60, seg(2));
         t.at_ms(80);
         if duplicate {
@@ -202,7 +202,7 @@ fn without_the_rules_three_reports_are_needed() {
         t.at_ms(40).recv(report(0, 1, 3)).expect_nothing();
         t.drain();
     }
-    let mut t = server(profile("rfc", json!({})), Peer::default(), 4, 4);
+    let mut t = server(profile("rfc-2014", json!({})), Peer::default(), 4, 4);
     t.at_ms(40).recv(sack(1, 2, 3)).expect_nothing();
     t.recv(sack(1, 2, 4)).expect(seg(1));
 }

@@ -121,7 +121,7 @@ fn t_lx_8_no_growth_while_a_timeout_is_repaired() {
     }
     t.advance_ms(20).recv(ack(at(7))).expect(seg(7)).expect(seg(8)).expect_cwnd(2 * 1448);
     // The twin grows in slow start at once.
-    let mut t = server(profile("rfc", json!({ "initial_window": 5 })), Peer::default(), 20, 5);
+    let mut t = server(profile("rfc-2014", json!({ "initial_window": 5 })), Peer::default(), 20, 5);
     t.expect_at_ms(1_020, seg(1));
     t.advance_ms(20).recv(ack(at(2))).expect(seg(2)).expect(seg(3)).expect_cwnd(2 * 1448);
 }

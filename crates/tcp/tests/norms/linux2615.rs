@@ -55,7 +55,7 @@ fn lx_st_5_duplicates_are_counted_without_sack() {
 #[test]
 fn lx_st_5_twin_rfc6582() {
     let changes = json!({ "initial_window": 3, "handshake": { "third_segment_opens_cwnd": false } });
-    let mut t = server(profile("rfc", changes), without_sack(), 60, 3);
+    let mut t = server(profile("rfc-2014", changes), without_sack(), 60, 3);
     t.at_ms(40);
     for n in 2..=4 {
         t.recv(ack(at(n)));
@@ -125,7 +125,7 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!(play(false), [13]);
     // The twin: RFC 6675 waits for its timer.
     let changes = json!({ "initial_window": 3, "handshake": { "third_segment_opens_cwnd": false } });
-    let mut t = server(profile("rfc", changes), Peer::default(), 60, 3);
+    let mut t = server(profile("rfc-2014", changes), Peer::default(), 60, 3);
     t.at_ms(40);
     for n in 2..=4 {
         t.recv(ack(at(n)));

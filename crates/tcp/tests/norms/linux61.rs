@@ -214,7 +214,7 @@ fn lk_cw_1_an_acknowledgment_counts_its_packets() {
     t.at_ms(40).recv(ack(at(5))).expect_cwnd(14 * MSS);
     assert_eq!(numbers(&mut t).len(), 8);
     // RFC 5681 adds one.
-    let mut t = ten_out(profile("rfc", json!({})), 60);
+    let mut t = ten_out(profile("rfc-2014", json!({})), 60);
     t.at_ms(40).recv(ack(at(5))).expect_cwnd(11 * MSS);
     t.drain();
 }

@@ -1,4 +1,4 @@
-//! Packet scripts of the profiles `rfc`, `linux-2.6.9`, `linux-2.6.15` and `linux-6.1`, with RACK and without. Tests are named after the section or the rule
+//! Packet scripts of the profiles `rfc`, `rfc-2014`, `linux-2.6.9`, `linux-2.6.15` and `linux-6.1`, with RACK and without. Tests are named after the section or the rule
 //! that they hold; a *twin* is the same stimulus for another system, and the lines that differ are the claim.
 
 #[path = "../common/mod.rs"]
@@ -13,8 +13,12 @@ mod linux61_ack;
 mod linux61_rack;
 mod linux_ack;
 mod rfc;
+mod rfc5682;
 mod rfc6582;
 mod rfc6675;
+mod rfc8985;
+mod rfc9406;
+mod rfc9937;
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

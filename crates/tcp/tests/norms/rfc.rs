@@ -1,4 +1,4 @@
-//! The profile `rfc` outside loss recovery.
+//! The profile `rfc-2014` outside loss recovery.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::common::*;
 use super::{MSS, at, expect_segments, seg, server};
 
 fn rfc() -> std::sync::Arc<rexmit_tcp::Profile> {
-    profile("rfc", json!({}))
+    profile("rfc-2014", json!({}))
 }
 
 /// RFC 6298 sections 2.1, 5.5 and 5.7: 1 s, doubled; 3 s for data after a lost SYN, as nothing was measured.
@@ -26,8 +26,10 @@ fn rfc6298_the_syn() {
 #[test]
 fn rfc6928_one_lost_syn_is_forgiven() {
     for (limit, cwnd) in [(2, 10 * 1448), (1, 1448)] {
-        let mut t =
-            Script::client(profile("rfc", json!({ "handshake": { "one_segment_after_timeouts": limit } })));
+        let mut t = Script::client(profile(
+            "rfc-2014",
+            json!({ "handshake": { "one_segment_after_timeouts": limit } }),
+        ));
         t.connect().expect(syn());
         t.expect_at_ms(1_000, syn());
         t.at_ms(1_020).recv(syn_ack().mss(1460).wscale(1).sack_ok()).expect(ack(1)).expect_cwnd(cwnd);

@@ -7,7 +7,7 @@ use super::{at, expect_segments, seg, server};
 
 fn ten(changes: Value) -> Script {
     let peer = Peer { sack: false, ..Peer::default() };
-    server(profile("rfc", changes), peer, 40, 10)
+    server(profile("rfc-2014", changes), peer, 40, 10)
 }
 
 /// Duplicates, the first two of which let out one new segment each.

@@ -6,12 +6,12 @@ use super::common::*;
 use super::{MSS, at, expect_segments, sack, seg, server};
 
 fn ten(changes: Value) -> Script {
-    server(profile("rfc", changes), Peer::default(), 40, 10)
+    server(profile("rfc-2014", changes), Peer::default(), 40, 10)
 }
 
 /// Ten segments and no more to send.
 fn only_ten(changes: Value) -> Script {
-    server(profile("rfc", changes), Peer::default(), 10, 10)
+    server(profile("rfc-2014", changes), Peer::default(), 10, 10)
 }
 
 /// Steps (1), (3), (4), (C): limited transmit by the pipe, entry at the third duplicate, ssthresh from a

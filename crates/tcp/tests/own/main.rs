@@ -57,7 +57,7 @@ fn three_duplicates_leave_seven_eighths_of_the_flight() {
 
 /// The server of the scripts, a round trip of 40 ms after its handshake.
 fn beyond_slow_start(own: Option<Aimd>) -> Script {
-    let mut t = Script::server(profile("rfc", json!({ "congestion": { "initial_ssthresh": 5 } })));
+    let mut t = Script::server(profile("rfc-2014", json!({ "congestion": { "initial_ssthresh": 5 } })));
     if let Some(own) = own {
         t = t.with_congestion(Congestion::own(own));
     }
@@ -150,7 +150,7 @@ fn one_segment() -> Ack {
 fn paced() -> (Script, RateBased) {
     let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
     let own = Congestion::own(control.clone());
-    let mut t = Script::server(profile("rfc", json!({}))).with_congestion(own);
+    let mut t = Script::server(profile("rfc-2014", json!({}))).with_congestion(own);
     t.establish(40);
     (t, control)
 }
@@ -176,7 +176,7 @@ fn data_leave_at_the_controller_s_rate() {
 /// What is sent again in recovery is paced, too, and its ACKs are samples.
 #[test]
 fn recovery_is_paced_and_sampled() {
-    for stack in ["rfc", "freebsd-6.0", "linux-2.6.9", "linux-2.6.15", "linux-6.1", "linux-6.1-no-rack"] {
+    for stack in ["rfc-2014", "freebsd-6.0", "linux-2.6.9", "linux-2.6.15", "linux-6.1", "linux-6.1-no-rack"] {
         let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
         let mut t = Script::server(profile(stack, json!({ "initial_window": 8 })))
             .with_congestion(Congestion::own(control.clone()));
@@ -243,7 +243,7 @@ fn an_echo_of_a_mark_is_told() {
 fn a_server_that_listens_again_keeps_its_controller() {
     let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
     let own = Congestion::own(control.clone());
-    let mut t = Script::server(profile("rfc", json!({}))).with_congestion(own);
+    let mut t = Script::server(profile("rfc-2014", json!({}))).with_congestion(own);
     t.recv(syn()).expect(syn_ack());
     t.recv(rst(1)).expect_state(State::Listen);
     t.establish(40);
@@ -255,7 +255,7 @@ fn a_server_that_listens_again_keeps_its_controller() {
 
 /// A server with ten segments out, without SACK, and two more to send.
 fn ten_out(own: Option<&OwnRecovery>) -> Script {
-    let mut t = Script::server(profile("rfc", json!({ "options": { "sack": false } })));
+    let mut t = Script::server(profile("rfc-2014", json!({ "options": { "sack": false } })));
     if let Some(own) = own {
         t = t.with_recovery(own);
     }
@@ -303,7 +303,8 @@ fn tahoe_goes_back_at_a_timeout() {
 #[test]
 fn a_server_that_listens_again_keeps_its_recovery() {
     let own = OwnRecovery::new(Tahoe::new);
-    let mut t = Script::server(profile("rfc", json!({ "options": { "sack": false } }))).with_recovery(&own);
+    let mut t =
+        Script::server(profile("rfc-2014", json!({ "options": { "sack": false } }))).with_recovery(&own);
     t.recv(syn()).expect(syn_ack());
     t.recv(rst(1)).expect_state(State::Listen);
     t.establish(40);

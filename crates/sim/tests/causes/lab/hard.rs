@@ -71,7 +71,7 @@ fn bulk(size: &str) -> Value {
 }
 
 fn plain() -> Value {
-    json!({ "inherits": "rfc", "options": { "sack": false, "timestamps": false } })
+    json!({ "inherits": "rfc-2014", "options": { "sack": false, "timestamps": false } })
 }
 
 /// Losses whose repair depends on what came before.
@@ -81,14 +81,14 @@ fn losses() -> Vec<Hard> {
         hard(
             "long-rtt",
             "one loss at an RTT of 200 ms: at the receiver the retransmission comes long after the duplicate ACKs",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("100 ms", json!({ "drop": segment("12") }), nothing()),
             bulk("60000 bytes"),
         ),
         hard(
             "short-rtt",
             "one loss at an RTT of 1 ms: the retransmission comes as soon as a packet out of order would",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("500 us", json!({ "drop": segment("12") }), nothing()),
             bulk("60000 bytes"),
         ),
@@ -102,7 +102,7 @@ fn losses() -> Vec<Hard> {
         hard(
             "sack-holes",
             "three losses of a window with SACK: one fast retransmit, the further holes in the same recovery",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", json!({ "drop": segment("12,15,18") }), nothing()),
             bulk("60000 bytes"),
         ),
@@ -117,7 +117,7 @@ fn timers_and_details() -> Vec<Hard> {
         hard(
             "lost-retransmission",
             "the fast retransmit is lost too: duplicate ACKs go on, and the timer repairs it",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", json!({ "drop": [segment("12"), again(12, "1")] }), nothing()),
             bulk("60000 bytes"),
         ),
@@ -145,14 +145,14 @@ fn timers_and_details() -> Vec<Hard> {
         hard(
             "limited-transmit",
             "a window of four: the third duplicate comes only because two let new segments out",
-            json!({ "inherits": "rfc", "initial_window": 4 }),
+            json!({ "inherits": "rfc-2014", "initial_window": 4 }),
             path("30 ms", json!({ "drop": segment("1") }), nothing()),
             bulk("12000 bytes"),
         ),
         hard(
             "damaged",
             "a bit error: the packet is in the receiver's capture, its checksum wrong, and is sent again",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", json!({ "corrupt": segment("12") }), nothing()),
             bulk("60000 bytes"),
         ),
@@ -189,7 +189,7 @@ fn thin_streams() -> Vec<Hard> {
         hard(
             "thin-fast",
             "a message each 20 ms at an RTT of 120 ms: three duplicate ACKs come 20 ms apart",
-            off("rfc"),
+            off("rfc-2014"),
             path("60 ms", json!({ "drop": segment("12") }), nothing()),
             thin("20 ms", "40 x 100 bytes"),
         ),
@@ -211,14 +211,14 @@ fn needless() -> Vec<Hard> {
         hard(
             "reordering-by-two",
             "a segment is overtaken by two: duplicate ACKs, and nothing is sent again",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", late(2), nothing()),
             bulk("60000 bytes"),
         ),
         hard(
             "reordering-by-five",
             "a segment is overtaken by five: a fast retransmit that D-SACK proves spurious",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", late(5), nothing()),
             bulk("60000 bytes"),
         ),
@@ -232,7 +232,7 @@ fn needless() -> Vec<Hard> {
         hard(
             "spurious-timeout",
             "the path holds everything back for 1.5 s: the timer expires, and the ACKs of the originals come",
-            json!("rfc"),
+            json!("rfc-2014"),
             path(
                 "30 ms",
                 json!({ "hold": { "match": "data", "nth": "20", "by": "1500 ms", "keep_order": true } }),
@@ -250,7 +250,7 @@ fn needless() -> Vec<Hard> {
         hard(
             "network-duplicate",
             "the path makes copies of segments: nothing was sent again",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", json!({ "duplicate": segment("9-11") }), nothing()),
             bulk("60000 bytes"),
         ),
@@ -288,21 +288,21 @@ fn windows_and_ends() -> Vec<Hard> {
         hard(
             "syn-lost",
             "the first SYN is lost: the client's capture holds two, the server's one",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", nothing(), json!({ "drop": { "match": "syn", "nth": 1 } })),
             bulk("5000 bytes"),
         ),
         hard(
             "syn-ack-lost",
             "the SYN-ACK is lost: both timers run, and the SYN and the SYN-ACK are sent again",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", json!({ "drop": { "match": "syn-ack", "nth": 1 } }), nothing()),
             bulk("5000 bytes"),
         ),
         hard(
             "fin-lost",
             "the client's FIN is lost: it takes a sequence number and carries no data",
-            json!("rfc"),
+            json!("rfc-2014"),
             path("30 ms", nothing(), json!({ "drop": { "match": "fin", "nth": 1 } })),
             bulk("5000 bytes"),
         ),

@@ -21,6 +21,7 @@ fn cubic() -> CubicInteger {
         at_least_one: false,
         abc_limit: 2,
         slow_start: SlowStartCondition::BelowSsthresh,
+        hystart: crate::congestion::HystartRule::Off,
         grows: GrowthCondition::WhenLimited,
         ssthresh: SsthreshRule::CwndHalf,
         initial_ssthresh: None,

@@ -43,6 +43,10 @@ fn any_config() -> impl Strategy<Value = CongestionConfig> {
                 true => SlowStartCondition::UpToSsthresh,
                 false => SlowStartCondition::BelowSsthresh,
             },
+            hystart: match growth == Growth::PerByte && algorithm != AlgorithmKind::Bic && flags[5] {
+                true => HystartRule::Rfc9406,
+                false => HystartRule::Off,
+            },
             grows: if flags[3] { GrowthCondition::Always } else { GrowthCondition::WhenLimited },
             ssthresh,
             cubic: CubicConfig {
