@@ -40,6 +40,18 @@ fn translate(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
     let small = || value.as_u64().and_then(|n| u8::try_from(n).ok());
     let text = || value.as_str();
     match key {
+        "ecn.mode" => {
+            linux.ecn = Some(match text()? {
+                "off" => 0,
+                "on" => 1,
+                "grant" => 2,
+                _ => return None,
+            });
+        }
+        "ecn.fallback" => {
+            let name = "net.ipv4.tcp_ecn_fallback";
+            linux.sysctl.insert(name.into(), crate::SysctlValue::Number(on()?.into()));
+        }
         "options.sack" => linux.sack = Some(on()?),
         "options.dsack" => linux.dsack = Some(on()?),
         "options.timestamps" => linux.timestamps = Some(on()?),
@@ -187,6 +199,20 @@ mod tests {
         assert_eq!(found.linux.rto_min, Some("100 ms".parse().unwrap()));
         assert_eq!(found.linux.congestion.as_deref(), Some("reno"));
         assert_eq!(found.unsupported, ["stack.clock.tick"]);
+    }
+
+    #[test]
+    fn ecn_is_a_sysctl_and_dctcp_a_congestion_control() {
+        let ecn = |ecn: Value| settings(json!({ "stack": { "inherits": "linux-6.1", "ecn": ecn } }));
+        for (mode, number) in [("off", 0), ("on", 1), ("grant", 2)] {
+            assert_eq!(ecn(json!({ "mode": mode })).linux.ecn, Some(number));
+        }
+        let found = ecn(json!({ "fallback": false, "quick_acks": 0 }));
+        let sysctls: Vec<_> = found.linux.sysctl.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(sysctls, ["net.ipv4.tcp_ecn_fallback=0"]);
+        assert_eq!(found.unsupported, ["stack.ecn.quick_acks"]);
+        let stack = json!({ "inherits": "linux-6.1", "congestion": { "algorithm": "dctcp" } });
+        assert_eq!(settings(json!({ "stack": stack })).linux.congestion.as_deref(), Some("dctcp"));
     }
 
     #[test]

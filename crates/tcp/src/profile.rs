@@ -3,8 +3,10 @@
 //! Every quirk is a named choice here and a branch at the mechanism that it changes; no mechanism asks which
 //! system it is.
 
+mod ecn;
 mod recovery;
 
+pub use ecn::{EcnConfig, EcnMode};
 pub use recovery::{
     BsdPipe, HalvingFloor, PlainRecovery, RecoveryConfig, RecoveryExit, SackRecovery, ThinConfig,
 };
@@ -43,6 +45,9 @@ pub struct Profile {
     pub congestion: CongestionConfig,
     /// What is done about losses.
     pub recovery: RecoveryConfig,
+    /// Explicit congestion notification; absent: neither asked for nor granted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ecn: EcnConfig,
     /// What is done for thin streams.
     #[serde(default, skip_serializing_if = "is_default")]
     pub thin: ThinConfig,
@@ -79,6 +84,15 @@ impl Profile {
                 let text = "keeps times as the estimator `bsd` has them: leave the cache off, or take rtt.estimator = \"bsd\"";
                 return Err(("host_cache.on", text.into()));
             }
+        }
+        if self.ecn.mode != EcnMode::Off
+            && matches!(recovery.sack, SackRecovery::RateHalving | SackRecovery::CountedHalving)
+        {
+            let text = "the state CWR of these kernels is not modelled: leave it \"off\", or inherit `rfc` or `linux-6.1`";
+            return Err(("ecn.mode", text.into()));
+        }
+        if self.ecn.quick_acks > 0 && self.delayed_ack.policy != AckPolicy::QuickAck {
+            return Err(("ecn.quick_acks", "goes with delayed_ack.policy = \"quick-ack\": write 0".into()));
         }
         if recovery.rack && recovery.sack != SackRecovery::Prr {
             return Err(("recovery.rack", "goes with recovery.sack = \"prr\"".into()));

@@ -20,7 +20,9 @@
 //!
 //! [`Bbr`] goes by packets as Linux counts them, and its connection asks it by name.
 //!
-//! Not modelled: HyStart++ (RFC 9406); no controller of this crate heeds ECN.
+//! [`Dctcp`] counts marks, of which its connection tells it by name; to the others an echo of ECN is a loss.
+//!
+//! Not modelled: HyStart++ (RFC 9406).
 
 pub(crate) mod bbr;
 mod bic;
@@ -28,6 +30,7 @@ pub mod bounds;
 mod config;
 mod cubic;
 mod cubic_integer;
+mod dctcp;
 mod hystart;
 mod inflight;
 mod own;
@@ -46,6 +49,7 @@ pub use config::{
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub use dctcp::Dctcp;
 pub use inflight::{Inflight, RttView};
 pub use own::OwnControl;
 pub use reno::Reno;
@@ -223,6 +227,8 @@ pub enum Congestion {
     Bic(Box<Bic>),
     /// BBR.
     Bbr(Box<Bbr>),
+    /// DCTCP.
+    Dctcp(Box<Dctcp>),
     /// One from outside this crate.
     Own(Box<dyn OwnControl>),
 }
@@ -239,6 +245,7 @@ impl Congestion {
             AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
             AlgorithmKind::Bic => Self::Bic(Box::new(Bic::new(config))),
             AlgorithmKind::Bbr => Self::Bbr(Box::new(Bbr::new(config.bbr))),
+            AlgorithmKind::Dctcp => Self::Dctcp(Box::new(Dctcp::new(config))),
         }
     }
 
@@ -256,6 +263,19 @@ impl Congestion {
     pub(crate) fn bbr(&mut self) -> Option<&mut Bbr> {
         match self {
             Self::Bbr(bbr) => Some(bbr),
+            _ => None,
+        }
+    }
+
+    /// It wants every packet to be ECN-capable (`TCP_CONG_NEEDS_ECN`).
+    pub(crate) fn needs_ecn(&self) -> bool {
+        matches!(self, Self::Dctcp(_))
+    }
+
+    /// Itself, if it is DCTCP, and the peer has agreed to ECN.
+    pub(crate) fn dctcp(&mut self) -> Option<&mut Dctcp> {
+        match self {
+            Self::Dctcp(dctcp) if dctcp.heeds_marks() => Some(dctcp),
             _ => None,
         }
     }
@@ -282,7 +302,7 @@ impl Congestion {
         match self {
             Self::Reno(c) => c.set_credit(credit),
             Self::Bic(c) => c.set_credit(credit),
-            Self::Cubic(_) | Self::CubicInteger(_) | Self::Bbr(_) | Self::Own(_) => {}
+            Self::Cubic(_) | Self::CubicInteger(_) | Self::Bbr(_) | Self::Dctcp(_) | Self::Own(_) => {}
         }
     }
 }
@@ -296,6 +316,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_ack(window, ack),
             Self::Bic(c) => c.on_ack(window, ack),
             Self::Bbr(c) => c.on_ack(window, ack),
+            Self::Dctcp(c) => c.on_ack(window, ack),
             Self::Own(c) => c.on_ack(window, ack),
         }
     }
@@ -307,6 +328,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.ssthresh_on_loss(window, loss),
             Self::Bic(c) => c.ssthresh_on_loss(window, loss),
             Self::Bbr(c) => c.ssthresh_on_loss(window, loss),
+            Self::Dctcp(c) => c.ssthresh_on_loss(window, loss),
             Self::Own(c) => c.ssthresh_on_loss(window, loss),
         }
     }
@@ -318,6 +340,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_timeout(window, now),
             Self::Bic(c) => c.on_timeout(window, now),
             Self::Bbr(c) => c.on_timeout(window, now),
+            Self::Dctcp(c) => c.on_timeout(window, now),
             Self::Own(c) => c.on_timeout(window, now),
         }
     }
@@ -329,6 +352,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_recovery_exit(window, now),
             Self::Bic(c) => c.on_recovery_exit(window, now),
             Self::Bbr(c) => c.on_recovery_exit(window, now),
+            Self::Dctcp(c) => c.on_recovery_exit(window, now),
             Self::Own(c) => c.on_recovery_exit(window, now),
         }
     }
@@ -340,6 +364,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_spurious(),
             Self::Bic(c) => c.on_spurious(),
             Self::Bbr(c) => c.on_spurious(),
+            Self::Dctcp(c) => c.on_spurious(),
             Self::Own(c) => c.on_spurious(),
         }
     }
@@ -347,7 +372,12 @@ impl CongestionControl for Congestion {
     fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
         match self {
             Self::Own(c) => c.rate_control(),
-            Self::Reno(_) | Self::Cubic(_) | Self::CubicInteger(_) | Self::Bic(_) | Self::Bbr(_) => None,
+            Self::Reno(_)
+            | Self::Cubic(_)
+            | Self::CubicInteger(_)
+            | Self::Bic(_)
+            | Self::Bbr(_)
+            | Self::Dctcp(_) => None,
         }
     }
 
@@ -356,7 +386,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.linux_control(),
             Self::Bic(c) => c.linux_control(),
             Self::Own(c) => c.linux_control(),
-            Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) => None,
+            Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) | Self::Dctcp(_) => None,
         }
     }
 
@@ -367,6 +397,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.name(),
             Self::Bic(c) => c.name(),
             Self::Bbr(c) => c.name(),
+            Self::Dctcp(c) => c.name(),
             Self::Own(c) => c.name(),
         }
     }

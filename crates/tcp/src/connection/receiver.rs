@@ -35,6 +35,9 @@ impl Tcb {
         } else if let Some(config) = self.profile.delayed_ack.compression {
             fin = self.take_compressed(now, segment, fin, &config);
         } else {
+            if self.ecn.is_some() && len > 0 {
+                self.take_mark(now, self.rcv.nxt + if in_order { len } else { 0 });
+            }
             self.marks.ack_now = true;
             if !in_order && !self.profile.delayed_ack.order_keeps_credit {
                 self.note_trouble();
@@ -73,6 +76,7 @@ impl Tcb {
             && tuning.on_arrival(len, in_order, sack)
         {
             self.rcv.quick.on_window_growth();
+            self.note_growth_with_ecn();
         }
     }
 
