@@ -38,6 +38,8 @@ pub(crate) struct Ecn {
     seen: bool,
     /// The segment that is being looked at made the window grow.
     grew: bool,
+    /// It ends the stream, so that an answer is expected (`tcp_fin`, which comes after what is done here).
+    ends: bool,
     /// Sent when the window was last lowered: echoes up to there are of that round.
     lowered_at: Option<SeqNumber>,
     /// DCTCP's receiver: the last data carried a mark, and what was expected after them (`dctcp_ece_ack_update`).
@@ -53,7 +55,7 @@ impl Ecn {
 
     /// A packet with this type of service arrives.
     pub fn arrives(&mut self, tos: u8) {
-        (self.field, self.grew) = (tos & FIELD, false);
+        (self.field, self.grew, self.ends) = (tos & FIELD, false, false);
     }
 }
 
@@ -166,6 +168,14 @@ impl Tcb {
         self.marks.ack_now |= self.profile.ecn.cwr_answered && segment.seq_len() > 0;
     }
 
+    /// The segment that arrives ends the stream.
+    #[inline]
+    pub(super) fn note_end_with_ecn(&mut self) {
+        if let Some(ecn) = &mut self.ecn {
+            ecn.ends = true;
+        }
+    }
+
     /// Data that arrive made the window grow.
     #[inline]
     pub(super) fn note_growth_with_ecn(&mut self) {
@@ -178,11 +188,11 @@ impl Tcb {
     #[cold]
     pub(super) fn take_mark(&mut self, now: Instant, next: SeqNumber) {
         let Some(ecn) = self.ecn.as_mut().filter(|ecn| ecn.agreed) else { return };
-        let (field, grew) = (ecn.field, ecn.grew);
+        let (field, after) = (ecn.field, (ecn.grew, ecn.ends));
         if field == 0 {
             // Likely a retransmission.
             if ecn.seen {
-                self.hurry(grew);
+                self.hurry(after);
             }
             return;
         }
@@ -191,12 +201,13 @@ impl Tcb {
             self.follow_mark(now, field == CE, next);
         } else if field == CE && !std::mem::replace(&mut ecn.echoing, true) {
             // The sender's window may be small by now.
-            self.hurry(grew);
+            self.hurry(after);
         }
     }
 
-    /// A few ACKs leave at once (`tcp_enter_quickack_mode`).
-    fn hurry(&mut self, grew: bool) {
+    /// A few ACKs leave at once (`tcp_enter_quickack_mode`). What comes after it in the kernel holds on: the window `grew`, the
+    /// stream `ends`.
+    fn hurry(&mut self, (grew, ends): (bool, bool)) {
         let most = self.profile.ecn.quick_acks;
         if most == 0 || self.profile.delayed_ack.policy != AckPolicy::QuickAck {
             return;
@@ -205,6 +216,9 @@ impl Tcb {
         self.rcv.quick.hurry(&self.profile.delayed_ack, most, window);
         if grew {
             self.rcv.quick.on_window_growth();
+        }
+        if ends {
+            self.rcv.quick.on_fin();
         }
     }
 

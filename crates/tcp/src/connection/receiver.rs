@@ -21,6 +21,7 @@ impl Tcb {
         let fin_waits = self.profile.delayed_ack.fin_waits && self.state == State::Established;
         if fin && in_order && fin_waits {
             self.rcv.quick.on_fin();
+            self.note_end_with_ecn();
         }
         if in_order && self.rcv.out_of_order.is_empty() {
             self.note_arrival(len, true);
