@@ -1,4 +1,4 @@
-"""One TCP transfer between ends that know ECN, over a bottleneck that marks: a group of `make fidelity`."""
+"""One TCP transfer between ends that know ECN, over a bottleneck that marks: the scenarios of `make fidelity-ecn`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DISCIPLINES = ("codel", "fq_codel", "pie", "red")
 class Marks(Losses):
     """One scenario. Positions count the packets of a direction from 1.
 
-    `queue_target_us` is what CoDel and PIE aim at, in microseconds; RED has a tenth of its probability in 1/1000
-    (`red_permille`) and its thresholds in packets. `discipline` is None where positions alone are marked.
+    `queue_target_us` is the delay that CoDel and PIE aim at, microseconds; `red_min` and `red_permille` are RED's lower
+    threshold, packets, and its probability in thousandths. `discipline` is None where positions alone are marked.
     """
 
     discipline: str | None
@@ -73,7 +73,9 @@ def draw_marks(number: int, seed: int) -> Marks:
     marked = tuple(sorted({stream.randint(1, packets) for _ in range(count)}))
     lossy = stream.random() < 0.5
     both = stream.random() < 0.85
-    server, client = ("on", "on") if both else (stream.choice(("off", "grant", "on")), stream.choice(("grant", "on")))
+    server, client = (
+        ("on", "on") if both else (stream.choice(("off", "grant", "on")), stream.choice(("grant", "on")))
+    )
     of = asdict(base)
     of.update(algorithm=algorithm, queue=max(base.queue, 20))
     if not lossy:
