@@ -1,4 +1,4 @@
-"""Compare ECN and DCTCP of the model with a real kernel, packet by packet: writes docs/studies/fidelity-ecn.md."""
+"""Compare ECN and DCTCP of the model with a real kernel, packet by packet, and write the page of it."""
 
 from __future__ import annotations
 

@@ -21,8 +21,11 @@ def scenario(stack: dict[str, Any], **path: Any) -> dict[str, Any]:
     }
 
 
-def run(tmp_path: Path, stack: dict[str, Any], **path: Any) -> tuple[dict[str, Any], list[tuple[int, int, int]]]:
-    """The run, and of each packet that left or reached the client its flags, its bytes of data and its ECN field."""
+Packets = list[tuple[int, int, int]]
+"""Flags, bytes of data and ECN field of each packet that left or reached the client."""
+
+
+def run(tmp_path: Path, stack: dict[str, Any], **path: Any) -> tuple[dict[str, Any], Packets]:
     capture = tmp_path / "client.pcapng"
     options = {"capture_client": capture, "state": True}
     answer = rexmit.run_one(scenario(stack, **path), options=options)

@@ -1,4 +1,4 @@
-"""One TCP transfer between ends that know ECN, over a bottleneck that marks: the scenarios of `make fidelity-ecn`."""
+"""One TCP transfer with ECN over a bottleneck that marks: the scenarios of `make fidelity-ecn`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ DISCIPLINES = ("codel", "fq_codel", "pie", "red")
 class Marks(Losses):
     """One scenario. Positions count the packets of a direction from 1.
 
-    `queue_target_us` is the delay that CoDel and PIE aim at, microseconds; `red_min` and `red_permille` are RED's lower
-    threshold, packets, and its probability in thousandths. `discipline` is None where positions alone are marked.
+    `queue_target_us` is the delay that CoDel and PIE aim at, microseconds. `red_min` and `red_permille` are
+    RED's lower threshold, packets, and its probability in thousandths. `discipline` is None where positions
+    alone are marked.
     """
 
     discipline: str | None
@@ -61,7 +62,7 @@ class Marks(Losses):
 
 
 def draw_marks(number: int, seed: int) -> Marks:
-    """The scenario of this number, from 0: that of `draw_losses`, with ECN, marks, and half as often with losses."""
+    """The scenario of this number, from 0: that of `draw_losses` with ECN and marks, half of them without losses."""
     base = draw_losses(number, seed)
     stream = random.Random(f"{seed}/marks/{number}")
     algorithm = stream.choice(("reno", "cubic", "dctcp"))
