@@ -1,4 +1,4 @@
-"""ECN and DCTCP on the model beside Linux: the score, its clusters, and the page docs/studies/fidelity-ecn.md."""
+"""ECN and DCTCP on the model beside Linux: score, its clusters, the page docs/studies/fidelity-ecn.md."""
 
 from __future__ import annotations
 
@@ -48,14 +48,16 @@ def write(table: pl.DataFrame) -> str:
     parts = [
         "# ECN and DCTCP: the model beside Linux",
         "This page is written by `make fidelity-ecn`; the readings in it are by hand.",
-        f'{count} scenarios were drawn at random (`rexmit.draw_scenario(n, seed={SEED}, family="marks")`): those of '
-        "[the basic comparison](fidelity.md), with Reno, CUBIC or DCTCP, behind a queue that marks by CoDel, FQ-CoDel, "
-        "PIE or RED with random parameters, or with marks at random positions. In 85 % both ends ask for ECN, in the "
-        "others one of them may only grant it or have it off. Half of them lose one or two packets besides. Each ran on "
+        f"{count} scenarios were drawn at random "
+        f'(`rexmit.draw_scenario(n, seed={SEED}, family="marks")`): those of [the basic one](fidelity.md), '
+        "with Reno, CUBIC or DCTCP, behind a queue that marks by CoDel, FQ-CoDel, PIE or RED with random "
+        "parameters, or with marks at random positions. In 85 % both ends ask for ECN, in the others one of "
+        "them may only grant it or have it off. Half of them lose one or two packets besides. Each ran on "
         f"`uml` ({runs.describe('uml')}, as it comes) and on the model (`linux-6.1` with RACK and TLP).",
-        "Sequences are *identical* as they are there, and in the flags ECE and CWR and the ECN field of each IP header. "
-        f"*Apart* are as many scenarios of numbers from {APART:,} on, which nobody looks at while the model is worked on. "
-        f"One scenario in {BBR_EVERY} ran with BBR as well, of which the nearest of seven first phases counts.",
+        "Sequences are *identical* as they are there, and in the flags ECE and CWR and the ECN field of each "
+        f"IP header. *Apart* are as many scenarios of numbers from {APART:,} on, which nobody looks at while "
+        f"the model is worked on. One scenario in {BBR_EVERY} ran with BBR as well, of which the nearest of "
+        "seven first phases counts.",
         page.summary_text(table),
         "## By congestion control and by queue",
         *(_shares(table, key) for key in ("algorithm", "discipline")),
@@ -97,8 +99,8 @@ def _clusters(table: pl.DataFrame) -> str:
             str(row["seen"]),
             str(row["apart"]),
             row["kind"],
-            f"{row['scenario']} ({row['algorithm']}): packet {row['first_packet']}, uml {row['uml_first_packet']}, "
-            f"model {row['model_first_packet']}",
+            f"{row['scenario']} ({row['algorithm']}): packet {row['first_packet']}, "
+            f"uml {row['uml_first_packet']}, model {row['model_first_packet']}",
         ]
         for row in found.sort("seen", "kind", descending=[True, False]).to_dicts()
     ]

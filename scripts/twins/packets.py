@@ -30,8 +30,8 @@ class Seen:
     """The packets at the server, in order, of the same nanosecond those that arrive before those that leave.
 
     `times` are ns since the first packet. `packets` has a row for each: side (0 the client, 1 the server),
-    relative sequence number, bytes of data, flags but PSH with the IP header's ECN field above them (`ECN`), relative
-    acknowledgment number (-1 for none).
+    relative sequence number, bytes of data, flags but PSH and above them (`ECN`) the IP header's field,
+    relative acknowledgment number (-1 for none).
     `causes` gives the cause of each retransmission by its row, `numbers` how often its data had been sent.
     """
 
@@ -72,7 +72,7 @@ def read_capture(path: Path) -> Seen:
 
 
 def ecn_fields(path: Path) -> npt.NDArray[np.int64]:
-    """The ECN field of each IPv4 packet of a pcapng file of bare IP packets, which is how runs are captured."""
+    """The ECN field of each packet of a pcapng file of bare IPv4 packets, which is how runs are captured."""
     found, data, at = [], path.read_bytes(), 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)

@@ -62,7 +62,7 @@ class Marks(Losses):
 
 
 def draw_marks(number: int, seed: int) -> Marks:
-    """The scenario of this number, from 0: that of `draw_losses` with ECN and marks, half of them without losses."""
+    """The scenario of this number, from 0: that of `draw_losses` with ECN and marks."""
     base = draw_losses(number, seed)
     stream = random.Random(f"{seed}/marks/{number}")
     algorithm = stream.choice(("reno", "cubic", "dctcp"))
