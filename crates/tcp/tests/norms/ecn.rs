@@ -286,3 +286,17 @@ fn old_kernels_refuse_it() {
     let told = profile("rfc", json!({ "congestion": { "algorithm": "dctcp" } })).check().unwrap_err();
     assert!(told.1.contains("inherit `linux-6.1`"), "{}", told.1);
 }
+
+/// LK-ECN-7: BBR tells of CWR and keeps its window.
+#[test]
+fn lk_ecn_7_bbr_keeps_its_window() {
+    let mut t = server(linux(json!({ "mode": "on" }), "bbr"));
+    t.write(u64::from(60 * MSS));
+    t.at_ms(40).drain();
+    let before = t.snap().cwnd;
+    t.recv(ack(at(3)).ece()).expect_phase("cwr").expect_no_ssthresh();
+    t.at_ms(60);
+    let told = t.drain().iter().filter(|(_, s)| s.cwr == Some(true)).count();
+    assert_eq!(told, 1);
+    assert!(t.snap().cwnd >= before);
+}
