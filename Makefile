@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity judge wheel release-check lock clean
+.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity fidelity-ecn judge wheel release-check lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -74,6 +74,9 @@ bench:  ## Measure speed and memory, beside ns-3, other stacks, tcptrace and tsh
 
 fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
 	@$(BIN)/python scripts/fidelity.py --page --kernel 100
+
+fidelity-ecn: kernel  ## The same of ECN and DCTCP, in virtual time.
+	@$(BIN)/python scripts/fidelity_ecn.py --page
 
 judge:  ## Judge captures of foreign senders: 50,000 retransmissions at each place, 50,000 certain at the sender; goes on where it was ended.
 	@$(PYTHON) scripts/judge.py --page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,14 @@ import pyarrow as pa
 from rexmit.analyse.captures import Options, Reading
 from rexmit.tables.arrow import values_of
 
+ENHANCED_PACKET, IP_HEADER = 6, 28
+"""In pcapng: a block that holds a packet, and where in it the packet begins."""
+
 PUSH = 8
 """The control bit that is not compared: it says how a sender cut its packets."""
+
+ECN = 8
+"""By so many bits the ECN field of the IP header is shifted to stand beside the flags."""
 
 FIELDS = ("side", "seq", "len", "flags", "ack")
 
@@ -23,7 +30,8 @@ class Seen:
     """The packets at the server, in order, of the same nanosecond those that arrive before those that leave.
 
     `times` are ns since the first packet. `packets` has a row for each: side (0 the client, 1 the server),
-    relative sequence number, bytes of data, flags but PSH, relative acknowledgment number (-1 for none).
+    relative sequence number, bytes of data, flags but PSH and above them (`ECN`) the IP header's field,
+    relative acknowledgment number (-1 for none).
     `causes` gives the cause of each retransmission by its row, `numbers` how often its data had been sent.
     """
 
@@ -50,7 +58,8 @@ def read_capture(path: Path) -> Seen:
     number, side, seq, length, flags, ack, time = (_numbers(segments[name]) for name in SEGMENTS)
     # Which of two packets of one nanosecond was first says how events are ordered, not how a host behaves.
     order = np.lexsort((number, side == 1, time))
-    columns = [side, seq, length, flags & ~PUSH, ack]
+    flags = flags & ~PUSH | ecn_fields(path)[number - 1] << ECN
+    columns = [side, seq, length, flags, ack]
     index = {int(number[at]): n for n, at in enumerate(order)}
     numbers, causes, sent, need = (_values(again[name]) for name in RETRANSMISSIONS)
     return Seen(
@@ -60,6 +69,17 @@ def read_capture(path: Path) -> Seen:
         {index[one]: nth for one, nth in zip(numbers, sent, strict=True)},
         sum(needed != "needed" for needed in need),
     )
+
+
+def ecn_fields(path: Path) -> npt.NDArray[np.int64]:
+    """The ECN field of each packet of a pcapng file of bare IPv4 packets, which is how runs are captured."""
+    found, data, at = [], path.read_bytes(), 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == ENHANCED_PACKET:
+            found.append(data[at + IP_HEADER + 1] & 3)
+        at += length
+    return np.array(found, dtype=np.int64)
 
 
 def _numbers(parts: list[pa.Array]) -> npt.NDArray[np.int64]:

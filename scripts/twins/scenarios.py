@@ -9,6 +9,7 @@ from typing import Any
 from rexmit.diff.systems import System
 from rexmit.study.draw.losses import PHASES_NS, draw_losses
 from rexmit.study.draw.losses import Losses as Drawn
+from rexmit.study.draw.marks import draw_marks
 
 SEED = 2026
 """Of all draws. Each scenario has a stream of its own, so that more of them do not change the others."""
@@ -50,6 +51,7 @@ __all__ = [
     "bbr_table",
     "draw",
     "draw_bbr",
+    "draw_ecn",
     "system_of",
     "table_of",
 ]
@@ -71,6 +73,11 @@ def table_of(one: Drawn, model: str, group: str = "default") -> dict[str, Any]:
     for host in table["hosts"].values():
         host["stack"] = {**host["stack"], **MODELS[model]}
     return table
+
+
+def draw_ecn(number: int) -> Drawn:
+    """The scenario of this number, with ECN at its ends and marks on its path."""
+    return draw_marks(number, SEED)
 
 
 def draw_bbr(number: int) -> Drawn:

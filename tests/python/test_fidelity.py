@@ -39,6 +39,9 @@ SAME = {
 BBR = (0, 4, 14, 21, 28, 30, 48, 58, 75, 114, 189, 191)
 """Numbers of scenarios that are the same with BBR, some of them with one first phase alone."""
 
+ECN = (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 19, 20, 21, 22, 24)
+"""Numbers of scenarios with marks that are the same, of Reno, CUBIC and DCTCP behind each queue."""
+
 NEAR_NS = 1_000
 
 
@@ -91,6 +94,30 @@ def test_bbr_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         row = row_of(left, right, bbr.NAMES)
         assert row["identical"], f"{one.number}: {row['kind']} at {row['first_packet']}: {row}"
         assert row["times_off_ns"] <= NEAR_NS, f"{one.number}: times differ by {row['times_off_ns']} ns"
+
+
+def test_ecn_and_dctcp_send_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        kernel = find_kernel()
+    except KernelError as error:
+        pytest.skip(str(error))
+    if not kernel.version.startswith("6.1."):
+        pytest.skip(f"the profile is of Linux 6.1, the kernel is {kernel.version}")
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from twins import ecn, runs
+    from twins.compare import row_of
+    from twins.scenarios import WHOLE, draw_ecn, system_of, table_of
+
+    drawn = [draw_ecn(number) for number in ECN]
+    real = ecn.on_linux(drawn, tmp_path, lambda _: None)
+    model = runs.on(system_of(WHOLE), [table_of(one, WHOLE) for one in drawn], tmp_path, lambda _: None)
+    echoes = 0
+    for one, left, right in zip(drawn, real, model, strict=True):
+        row = row_of(left, right, ecn.NAMES)
+        assert row["identical"], f"{one.number}: {row['kind']} at {row['first_packet']}: {row}"
+        echoes += int((left.seen.packets[2:, 3] & 0x40 > 0).sum())
+    assert {one.algorithm for one in drawn} == {"reno", "cubic", "dctcp"}
+    assert echoes > 100
 
 
 def test_a_scenario_is_drawn_for_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

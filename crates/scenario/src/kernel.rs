@@ -40,6 +40,18 @@ fn translate(key: &str, value: &Value, linux: &mut LinuxSpec) -> Option<()> {
     let small = || value.as_u64().and_then(|n| u8::try_from(n).ok());
     let text = || value.as_str();
     match key {
+        "ecn.mode" => {
+            linux.ecn = Some(match text()? {
+                "off" => 0,
+                "on" => 1,
+                "grant" => 2,
+                _ => return None,
+            });
+        }
+        "ecn.fallback" => {
+            let name = "net.ipv4.tcp_ecn_fallback";
+            linux.sysctl.insert(name.into(), crate::SysctlValue::Number(on()?.into()));
+        }
         "options.sack" => linux.sack = Some(on()?),
         "options.dsack" => linux.dsack = Some(on()?),
         "options.timestamps" => linux.timestamps = Some(on()?),
@@ -204,6 +216,20 @@ mod tests {
         let on = json!({ "inherits": "linux-6.1", "recovery": { "rack": true, "tail_probe": true } });
         let found = settings(json!({ "stack": on })).linux;
         assert_eq!((found.recovery, found.early_retrans), (Some(1), Some(3)));
+    }
+
+    #[test]
+    fn ecn_is_a_sysctl_and_dctcp_a_congestion_control() {
+        let ecn = |ecn: Value| settings(json!({ "stack": { "inherits": "linux-6.1", "ecn": ecn } }));
+        for (mode, number) in [("off", 0), ("on", 1), ("grant", 2)] {
+            assert_eq!(ecn(json!({ "mode": mode })).linux.ecn, Some(number));
+        }
+        let found = ecn(json!({ "fallback": false, "quick_acks": 0 }));
+        let sysctls: Vec<_> = found.linux.sysctl.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(sysctls, ["net.ipv4.tcp_ecn_fallback=0"]);
+        assert_eq!(found.unsupported, ["stack.ecn.quick_acks"]);
+        let stack = json!({ "inherits": "linux-6.1", "congestion": { "algorithm": "dctcp" } });
+        assert_eq!(settings(json!({ "stack": stack })).linux.congestion.as_deref(), Some("dctcp"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct LinuxSpec {
     /// where none says anything it is that of `--kernel`, or the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Congestion control, such as `"reno"`, `"cubic"` or `"bbr"` (TCP_CONGESTION; of a program's sockets
+    /// Congestion control, such as `"reno"`, `"cubic"`, `"bbr"` or `"dctcp"` (TCP_CONGESTION; of a program's sockets
     /// `tcp_congestion_control`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
@@ -34,7 +34,8 @@ pub struct LinuxSpec {
     /// Window scale option (`tcp_window_scaling`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_scaling: Option<bool>,
-    /// Explicit congestion notification: 0 off, 1 asked for, 2 granted when asked (`tcp_ecn`).
+    /// Explicit congestion notification: 0 off, 1 asked for, 2 granted when asked (`tcp_ecn`). The model has it as `ecn.mode` of a
+    /// stack. Accurate ECN is in no kernel up to 6.12.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<u8>,
     /// Tail loss probes: 0 off, 3 on (`tcp_early_retrans`).

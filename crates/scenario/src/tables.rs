@@ -67,7 +67,11 @@ pub fn states(rows: &[StateRow], of: &Network) -> Table {
         t.add("state", "of the connection, as RFC 9293 or RFC 9260 calls it, such as ESTABLISHED", |r| {
             r.state.state
         });
-        t.add("phase", "of the recovery: open, disorder, recovery or loss", |r| r.state.phase);
+        t.add(
+            "phase",
+            "of the recovery: open, disorder, cwr (a mark of ECN lowers the window), recovery or loss",
+            |r| r.state.phase,
+        );
         t.add("cwnd", bytes("congestion window"), |r| r.state.cwnd);
         t.add(
             "ssthresh",

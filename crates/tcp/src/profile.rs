@@ -3,8 +3,10 @@
 //! Every quirk is a named choice here and a branch at the mechanism that it changes; no mechanism asks which
 //! system it is.
 
+mod ecn;
 mod recovery;
 
+pub use ecn::{EcnConfig, EcnMode};
 pub use recovery::{
     BsdPipe, HalvingFloor, PlainRecovery, PrrRule, RecoveryConfig, RecoveryExit, SackRecovery, ThinConfig,
 };
@@ -43,6 +45,9 @@ pub struct Profile {
     pub congestion: CongestionConfig,
     /// What is done about losses.
     pub recovery: RecoveryConfig,
+    /// Explicit congestion notification; absent: neither asked for nor granted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ecn: EcnConfig,
     /// What is done for thin streams.
     #[serde(default, skip_serializing_if = "is_default")]
     pub thin: ThinConfig,
@@ -81,6 +86,15 @@ impl Profile {
             }
         }
         recovery.check()?;
+        if self.ecn.mode != EcnMode::Off
+            && matches!(recovery.sack, SackRecovery::RateHalving | SackRecovery::CountedHalving)
+        {
+            let text = "the state CWR of these kernels is not modelled: leave it \"off\", or inherit `rfc` or `linux-6.1`";
+            return Err(("ecn.mode", text.into()));
+        }
+        if self.ecn.quick_acks > 0 && self.delayed_ack.policy != AckPolicy::QuickAck {
+            return Err(("ecn.quick_acks", "goes with delayed_ack.policy = \"quick-ack\": write 0".into()));
+        }
         if recovery.dupack_threshold == 0 {
             return Err(("recovery.dupack_threshold", "must be at least 1".into()));
         }

@@ -5,9 +5,9 @@
 //! - [`Pace`] says when data may leave.
 //!
 //! ECN: a link marks what is ECN-capable (`marks`, `aqm` in the path's settings), and [`RateControl::on_ecn`] hears what a
-//! peer tells of it. Not here: no profile negotiates ECN or sends what is ECN-capable (every packet of the models is Not-ECT),
-//! no receiver of the models reflects a mark, and CWR is neither sent nor looked at; so only a peer that echoes unasked is
-//! heard. Counts of marked packets come from SCTP alone; those of accurate ECN (RFC 9768) are not read.
+//! peer tells of it. TCP negotiates ECN where its profile says so (`ecn.mode`). SCTP does not: its packets are Not-ECT, its
+//! receiver reflects no mark, and only a peer that echoes unasked is heard. Counts of marked packets come from SCTP alone; those
+//! of accurate ECN (RFC 9768) are not read.
 
 mod delivery;
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub enum AlgorithmKind {
     Bic,
     /// BBR, version 1, as in Linux 6.1 (LK-BBR-1 to LK-BBR-8).
     Bbr,
+    /// DCTCP (RFC 8257) as in Linux 6.1: Reno that answers the share of marks (LK-DCTCP-1 to LK-DCTCP-3). It asks for ECN, and is Reno
+    /// where the peer does not grant it.
+    Dctcp,
 }
 
 /// How an acknowledgment of new data makes `reno` grow, and `cubic` in slow start.
@@ -239,7 +242,7 @@ impl Default for InflightConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionConfig {
-    /// `reno`, `cubic`, `bic` or `bbr`.
+    /// `reno`, `cubic`, `bic`, `bbr` or `dctcp`.
     pub algorithm: AlgorithmKind,
     /// What an acknowledgment adds; for `cubic` in slow start only.
     pub growth: Growth,
@@ -300,6 +303,8 @@ pub enum CongestionConfigError {
     Packets,
     /// BBR without growth in packets.
     Bbr,
+    /// The same of DCTCP.
+    Dctcp,
     /// The phase with which BBR is to begin is not one with which it does.
     BbrPhase,
     /// HyStart without integer CUBIC.
@@ -332,10 +337,13 @@ impl CongestionConfig {
             AlgorithmKind::Reno => true,
             AlgorithmKind::Cubic => packets == cubic,
             AlgorithmKind::Bic => !packets,
-            AlgorithmKind::Bbr => packets,
+            AlgorithmKind::Bbr | AlgorithmKind::Dctcp => packets,
         };
         if !fits && self.algorithm == AlgorithmKind::Bbr {
             return Err(CongestionConfigError::Bbr);
+        }
+        if !fits && self.algorithm == AlgorithmKind::Dctcp {
+            return Err(CongestionConfigError::Dctcp);
         }
         if !fits {
             return Err(CongestionConfigError::Packets);
@@ -366,6 +374,7 @@ impl std::fmt::Display for CongestionConfigError {
             Self::Bic => "`bic.beta` must be between 1 and 1023, the other constants of `bic` at least 1",
             Self::Packets => "growth `per-packet` goes with `reno` and with `cubic.arithmetic` `integer`, and that only with it",
             Self::Bbr => "`bbr` is Linux's and counts packets: inherit `linux-6.1`, or take growth `per-packet` with all that goes with it",
+            Self::Dctcp => "`dctcp` is Linux's and counts packets: inherit `linux-6.1`, or take growth `per-packet` with all that goes with it",
             Self::BbrPhase => "`bbr.first_phase` must be 0 or 2 to 7: cycles never begin with phase 1",
             Self::Counts => "`counts` of `segments` goes with growth `per-ack` and `counter`",
             Self::Hystart => "`cubic.hystart` goes with `cubic.arithmetic` `integer`",

@@ -20,7 +20,7 @@
 //!
 //! [`Bbr`] goes by packets as Linux counts them, and its connection asks it by name.
 //!
-//! No controller of this crate heeds ECN.
+//! [`Dctcp`] counts marks, of which its connection tells it by name; to the others an echo of ECN is a loss.
 
 pub(crate) mod bbr;
 mod bic;
@@ -28,6 +28,7 @@ pub mod bounds;
 mod config;
 mod cubic;
 mod cubic_integer;
+mod dctcp;
 mod hystart;
 mod hystart_plus_plus;
 mod inflight;
@@ -48,6 +49,7 @@ pub use config::{
 };
 pub use cubic::Cubic;
 pub use cubic_integer::CubicInteger;
+pub use dctcp::Dctcp;
 pub(crate) use hystart_plus_plus::RoundTrip;
 pub use inflight::{Inflight, RttView};
 pub use own::OwnControl;
@@ -226,6 +228,8 @@ pub enum Congestion {
     Bic(Box<Bic>),
     /// BBR.
     Bbr(Box<Bbr>),
+    /// DCTCP.
+    Dctcp(Box<Dctcp>),
     /// One from outside this crate.
     Own(Box<dyn OwnControl>),
 }
@@ -242,6 +246,7 @@ impl Congestion {
             AlgorithmKind::Cubic => Self::Cubic(Box::new(Cubic::new(config))),
             AlgorithmKind::Bic => Self::Bic(Box::new(Bic::new(config))),
             AlgorithmKind::Bbr => Self::Bbr(Box::new(Bbr::new(config.bbr))),
+            AlgorithmKind::Dctcp => Self::Dctcp(Box::new(Dctcp::new(config))),
         }
     }
 
@@ -259,6 +264,19 @@ impl Congestion {
     pub(crate) fn bbr(&mut self) -> Option<&mut Bbr> {
         match self {
             Self::Bbr(bbr) => Some(bbr),
+            _ => None,
+        }
+    }
+
+    /// It wants every packet to be ECN-capable (`TCP_CONG_NEEDS_ECN`).
+    pub(crate) fn needs_ecn(&self) -> bool {
+        matches!(self, Self::Dctcp(_))
+    }
+
+    /// Itself, if it is DCTCP, and the peer has agreed to ECN.
+    pub(crate) fn dctcp(&mut self) -> Option<&mut Dctcp> {
+        match self {
+            Self::Dctcp(dctcp) if dctcp.heeds_marks() => Some(dctcp),
             _ => None,
         }
     }
@@ -294,7 +312,7 @@ impl Congestion {
         match self {
             Self::Reno(c) => c.set_credit(credit),
             Self::Bic(c) => c.set_credit(credit),
-            Self::Cubic(_) | Self::CubicInteger(_) | Self::Bbr(_) | Self::Own(_) => {}
+            Self::Cubic(_) | Self::CubicInteger(_) | Self::Bbr(_) | Self::Dctcp(_) | Self::Own(_) => {}
         }
     }
 }
@@ -308,6 +326,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_ack(window, ack),
             Self::Bic(c) => c.on_ack(window, ack),
             Self::Bbr(c) => c.on_ack(window, ack),
+            Self::Dctcp(c) => c.on_ack(window, ack),
             Self::Own(c) => c.on_ack(window, ack),
         }
     }
@@ -319,6 +338,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.ssthresh_on_loss(window, loss),
             Self::Bic(c) => c.ssthresh_on_loss(window, loss),
             Self::Bbr(c) => c.ssthresh_on_loss(window, loss),
+            Self::Dctcp(c) => c.ssthresh_on_loss(window, loss),
             Self::Own(c) => c.ssthresh_on_loss(window, loss),
         }
     }
@@ -330,6 +350,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_timeout(window, now),
             Self::Bic(c) => c.on_timeout(window, now),
             Self::Bbr(c) => c.on_timeout(window, now),
+            Self::Dctcp(c) => c.on_timeout(window, now),
             Self::Own(c) => c.on_timeout(window, now),
         }
     }
@@ -341,6 +362,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_recovery_exit(window, now),
             Self::Bic(c) => c.on_recovery_exit(window, now),
             Self::Bbr(c) => c.on_recovery_exit(window, now),
+            Self::Dctcp(c) => c.on_recovery_exit(window, now),
             Self::Own(c) => c.on_recovery_exit(window, now),
         }
     }
@@ -352,6 +374,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.on_spurious(),
             Self::Bic(c) => c.on_spurious(),
             Self::Bbr(c) => c.on_spurious(),
+            Self::Dctcp(c) => c.on_spurious(),
             Self::Own(c) => c.on_spurious(),
         }
     }
@@ -359,7 +382,12 @@ impl CongestionControl for Congestion {
     fn rate_control(&mut self) -> Option<&mut dyn RateControl<Window>> {
         match self {
             Self::Own(c) => c.rate_control(),
-            Self::Reno(_) | Self::Cubic(_) | Self::CubicInteger(_) | Self::Bic(_) | Self::Bbr(_) => None,
+            Self::Reno(_)
+            | Self::Cubic(_)
+            | Self::CubicInteger(_)
+            | Self::Bic(_)
+            | Self::Bbr(_)
+            | Self::Dctcp(_) => None,
         }
     }
 
@@ -368,7 +396,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.linux_control(),
             Self::Bic(c) => c.linux_control(),
             Self::Own(c) => c.linux_control(),
-            Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) => None,
+            Self::Reno(_) | Self::Cubic(_) | Self::Bbr(_) | Self::Dctcp(_) => None,
         }
     }
 
@@ -379,6 +407,7 @@ impl CongestionControl for Congestion {
             Self::CubicInteger(c) => c.name(),
             Self::Bic(c) => c.name(),
             Self::Bbr(c) => c.name(),
+            Self::Dctcp(c) => c.name(),
             Self::Own(c) => c.name(),
         }
     }

@@ -46,7 +46,7 @@ fn rfc() -> CongestionConfig {
     }
 }
 
-fn linux() -> CongestionConfig {
+pub(super) fn linux() -> CongestionConfig {
     CongestionConfig { growth: Growth::Counter, ssthresh: SsthreshRule::CwndHalf, ..freebsd() }
 }
 

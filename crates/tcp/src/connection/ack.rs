@@ -53,7 +53,12 @@ impl Tcb {
         if self.by_rate.is_some() {
             self.take_rate_sample(now, segment);
         }
+        let echo = self.ecn.is_some() && self.hears_echo(segment) && segment.ack >= self.snd.una;
+        let before = if echo { (self.window.cwnd, self.flight()) } else { (0, 0) };
         let rest = recovery.on_ack(self, &Arrival { now, segment, window });
+        if echo && !recovery.heeds_echoes() {
+            self.react_to_echo(now, before, recovery);
+        }
         if self.by_rate.is_some() {
             self.keep_own_window();
         }
@@ -130,6 +135,7 @@ impl Tcb {
     pub fn lower_ssthresh(&mut self, now: Instant, in_flight: u32) {
         let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
         self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
+        self.owe_cwr();
     }
 
     /// Fast recovery begins, for so many duplicates and SACKed segments; its first retransmission may have to wait

@@ -12,11 +12,17 @@ impl Tcb {
     /// Is the ACK of an in-order segment held?
     pub(super) fn decide_ack(&mut self, now: Instant, len: u32) {
         let policy = self.profile.delayed_ack.policy;
+        if policy == AckPolicy::QuickAck {
+            self.note_data_in_order(now, len);
+        }
+        if self.ecn.is_some() && len > 0 {
+            self.take_mark(now, self.rcv.nxt + len);
+        }
         let due = match policy {
             AckPolicy::Immediate => true,
             AckPolicy::TimerToggle => self.timers.delack_runs() || self.marks.zero_window_sent,
             AckPolicy::EverySecond => self.is_second_segment(len),
-            AckPolicy::QuickAck => self.is_quick_ack_due(now, len),
+            AckPolicy::QuickAck => self.is_quick_ack_due(len),
         };
         if due || self.is_timer_nearly_due(now) {
             self.marks.ack_now = true;
@@ -26,8 +32,7 @@ impl Tcb {
     }
 
     /// LX-ACK-1. That the window can be kept is taken for granted: the applications here read at once.
-    fn is_quick_ack_due(&mut self, now: Instant, len: u32) -> bool {
-        self.note_data_in_order(now, len);
+    fn is_quick_ack_due(&self, len: u32) -> bool {
         self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
     }
 
@@ -95,6 +100,9 @@ impl Tcb {
             self.note_data_in_order(now, len);
         } else if !self.profile.delayed_ack.order_keeps_credit {
             self.note_trouble();
+        }
+        if self.ecn.is_some() && len > 0 {
+            self.take_mark(now, self.rcv.nxt + if in_order { len } else { 0 });
         }
         let fin = self.take_out_of_order(segment, len, fin);
         // What has moved rcv_nxt, or let the window grow, counts.

@@ -81,7 +81,7 @@ impl Tcb {
         let segment = TcpSegment {
             seq: self.snd.iss,
             ack: SeqNumber(0),
-            flags: Flags::SYN,
+            flags: self.syn_flags(),
             window: self.first_window(self.snd.max_opd) as u16,
             mss: Some(self.snd.max_opd as u16),
             window_scale: scaling.then(|| self.requested_scale()),
@@ -126,6 +126,7 @@ impl Tcb {
         }
         self.state = State::SynReceived;
         self.note_peer_syn(segment);
+        self.grant_ecn(segment);
         self.snd.nxt = self.snd.iss + 1;
         self.snd.max = self.snd.nxt;
         self.send_syn_ack(now, Reason::SynAck { backoff: 0 });
@@ -180,7 +181,7 @@ impl Tcb {
         let segment = TcpSegment {
             seq: self.snd.iss,
             ack: self.rcv.nxt,
-            flags: Flags::SYN.with(Flags::ACK),
+            flags: self.syn_ack_flags(),
             window: self.first_window(self.snd.mss) as u16,
             mss: Some(self.mtu_segment() as u16),
             window_scale: self.marks.scaling.then(|| self.requested_scale()),
@@ -223,6 +224,7 @@ impl Tcb {
             return;
         }
         self.note_peer_syn(segment);
+        self.read_ecn_answer(segment);
         self.begin_from_cache(now, u32::from(segment.window));
         self.rcv.adv = match self.profile.window.tuning {
             Some(_) => self.rcv.nxt + self.first_window(self.mtu_segment()),
@@ -237,6 +239,7 @@ impl Tcb {
             return;
         }
         self.state = State::Established;
+        self.settle_ecn();
         self.start_tuning(now);
         self.rtt.handshake_complete();
         self.snd.una = segment.ack;
@@ -257,6 +260,7 @@ impl Tcb {
     pub(super) fn complete_passive_open(&mut self, now: Instant) {
         self.start_measuring(now);
         self.start_tuning(now);
+        self.settle_ecn();
         self.state = if self.marks.close_wanted { State::FinWait1 } else { State::Established };
         self.rtt.handshake_complete();
         self.timers.other = Timers::OFF;

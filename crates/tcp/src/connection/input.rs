@@ -118,6 +118,9 @@ impl Tcb {
         if self.update_window(segment, window) {
             need_output = true;
         }
+        if self.ecn.is_some() {
+            self.take_cwr(segment);
+        }
         self.on_text(now, segment);
         if need_output || self.marks.ack_now {
             self.output(now, recovery);

@@ -19,6 +19,7 @@ mod cached;
 mod delayed_ack;
 mod departures;
 pub(crate) mod device;
+mod ecn;
 mod growth;
 mod handshake;
 mod held;
@@ -121,6 +122,9 @@ impl Connection {
 
 impl Endpoint for Connection {
     fn handle_packet(&mut self, now: Instant, mut packet: Box<Packet>) {
+        if let Some(ecn) = &mut self.tcb.ecn {
+            ecn.arrives(packet.ip.tos);
+        }
         let Transport::Tcp(segment) = &mut packet.transport else { return };
         if matches!(self.tcb.state, State::Listen | State::SynSent) {
             if self.tcb.on_opening(now, segment) {

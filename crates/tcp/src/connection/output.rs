@@ -5,7 +5,7 @@ use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Payload, SackBlocks, SeqNumber, TcpSegment, Timestamps};
 
 use super::{RexmtFor, Tcb, Timers};
-use crate::profile::{AckPolicy, IdleSince, NagleRule};
+use crate::profile::{AckPolicy, IdleSince, NagleRule, ProbeRule};
 use crate::recovery::{LossRecovery, Permit, Phase, Sent};
 
 /// Largest window without scaling.
@@ -428,12 +428,20 @@ impl Tcb {
             self.rcv.quick.on_data_sent(now);
         }
         self.after_ack_sent(segment.window);
-        self.emit(reason, segment);
+        let new = sent.is_new && len > 0 && !self.is_bare_probe(reason);
+        self.emit_data(reason, segment, new);
         Transmitted { more: plan.again || len < plan.len, space: len + u32::from(fin) }
     }
 
+    /// A probe of a closed window, which is not ECN-capable (RFC 3168 section 6.1.6); Linux probes with data only where the window
+    /// takes them.
     #[inline]
-    fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool) -> TcpSegment {
+    fn is_bare_probe(&self, reason: Reason) -> bool {
+        reason == Reason::WindowProbe && self.profile.output.probe == ProbeRule::NextByte
+    }
+
+    #[inline]
+    pub(super) fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool) -> TcpSegment {
         let off = seq.diff(self.snd.una).max(0) as u32;
         let mut flags = Flags::ACK;
         if fin {
@@ -507,7 +515,7 @@ impl Tcb {
     }
 
     #[inline]
-    fn count(&mut self, len: u32, is_new: bool) {
+    pub(super) fn count(&mut self, len: u32, is_new: bool) {
         let c = &mut self.counters;
         match (len > 0, is_new) {
             (true, true) => c.data_segments += 1,
@@ -518,7 +526,7 @@ impl Tcb {
 
     /// SACK blocks for the next segment: three beside timestamps, else four.
     #[inline]
-    fn sack_option(&mut self) -> SackBlocks {
+    pub(super) fn sack_option(&mut self) -> SackBlocks {
         if !self.marks.sack || self.rcv.sacks.is_empty() {
             return SackBlocks::default();
         }
@@ -545,7 +553,7 @@ impl Tcb {
 
     /// Any ACK that was owed has now been sent (FB-ACK-2).
     #[inline]
-    fn after_ack_sent(&mut self, field: u16) {
+    pub(super) fn after_ack_sent(&mut self, field: u16) {
         let window = self.advertised_window();
         self.marks.zero_window_sent = field == 0;
         self.rcv.adv = self.rcv.adv.max(self.rcv.nxt + window);

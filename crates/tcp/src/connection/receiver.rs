@@ -21,6 +21,7 @@ impl Tcb {
         let fin_waits = self.profile.delayed_ack.fin_waits && self.state == State::Established;
         if fin && in_order && fin_waits {
             self.rcv.quick.on_fin();
+            self.note_end_with_ecn();
         }
         if in_order && self.rcv.out_of_order.is_empty() {
             self.note_arrival(len, true);
@@ -35,6 +36,9 @@ impl Tcb {
         } else if let Some(config) = self.profile.delayed_ack.compression {
             fin = self.take_compressed(now, segment, fin, &config);
         } else {
+            if self.ecn.is_some() && len > 0 {
+                self.take_mark(now, self.rcv.nxt + if in_order { len } else { 0 });
+            }
             self.marks.ack_now = true;
             if !in_order && !self.profile.delayed_ack.order_keeps_credit {
                 self.note_trouble();
@@ -73,6 +77,7 @@ impl Tcb {
             && tuning.on_arrival(len, in_order, sack)
         {
             self.rcv.quick.on_window_growth();
+            self.note_growth_with_ecn();
         }
     }
 

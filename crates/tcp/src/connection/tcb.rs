@@ -11,6 +11,7 @@ use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 use super::by_rate::ByRate;
 use super::cached::CacheAccess;
 use super::device::Device;
+use super::ecn::Ecn;
 use super::growth;
 use super::pacing::Pacing;
 use super::{ConnectionConfig, Role, State};
@@ -252,6 +253,8 @@ pub struct Tcb {
     pub(crate) pacing: Option<Box<Pacing>>,
     /// Packets for the device, where the stack hands it several segments as one.
     pub(crate) device: Option<Box<Device>>,
+    /// What is kept of ECN, where there is any.
+    pub(super) ecn: Option<Box<Ecn>>,
     /// Segments that are out, where a rule for few of them asks.
     pub(crate) few: Option<Box<Few>>,
     /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
@@ -335,6 +338,7 @@ impl Tcb {
             timed: None,
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
             pacing: congestion.sets_window().then(Box::default),
+            ecn: Ecn::new(profile.ecn.mode, congestion.needs_ecn()),
             congestion,
             inflight: Inflight::new(profile.congestion.inflight, iss).map(Box::new),
             by_rate: None,
@@ -361,6 +365,7 @@ impl Tcb {
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
         self.by_rate = congestion.rate_control().is_some().then(Box::default);
         self.pacing = congestion.sets_window().then(Box::default);
+        self.ecn = Ecn::new(self.profile.ecn.mode, congestion.needs_ecn());
         self.congestion = congestion;
     }
 
@@ -418,7 +423,14 @@ impl Tcb {
 
     /// Hands a segment to the host, and says why.
     #[inline]
-    pub(crate) fn emit(&mut self, reason: Reason, mut segment: TcpSegment) {
+    pub(crate) fn emit(&mut self, reason: Reason, segment: TcpSegment) {
+        self.emit_data(reason, segment, false);
+    }
+
+    /// The same; `new`: data that ECN may mark, if it is in use.
+    #[inline]
+    pub(super) fn emit_data(&mut self, reason: Reason, mut segment: TcpSegment, new: bool) {
+        let tos = if self.ecn.is_some() { self.mark_segment(&mut segment, new) } else { 0 };
         segment.src_port = self.local.port;
         segment.dst_port = self.remote.port;
         if self.profile.output.cwnd_in_urgent_pointer && !segment.flags.any(Flags::SYN.with(Flags::URG)) {
@@ -428,7 +440,7 @@ impl Tcb {
             self.note_stamp_sent(stamps.value);
         }
         self.counters.packets += 1;
-        let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, ..Default::default() };
+        let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, tos, ..Default::default() };
         self.out.push_back(Transmission {
             packet: Box::new(Packet {
                 src: self.local.ip,

@@ -85,12 +85,23 @@ impl QuickAck {
         self.delay = config.least;
     }
 
+    /// The next `most` ACKs leave at once, or fewer where the window is small: ECN (`tcp_enter_quickack_mode`).
+    pub fn hurry(&mut self, config: &DelayedAckConfig, most: u32, window: u32) {
+        self.refill_up_to(most, window);
+        self.interactive = false;
+        self.delay = config.least;
+    }
+
     fn refill(&mut self, config: &DelayedAckConfig, window: u32) {
+        self.refill_up_to(config.quick_credit, window);
+    }
+
+    fn refill_up_to(&mut self, most: u32, window: u32) {
         let wanted = match window / (2 * self.full) {
             0 => 2,
             n => n,
         };
-        self.credit = self.credit.max(wanted.min(config.quick_credit));
+        self.credit = self.credit.max(wanted.min(most));
     }
 
     /// Data leave: the next ACK may ride on an answer.

@@ -61,6 +61,8 @@ pub enum Phase {
     Open,
     /// Duplicates have come, fewer than the threshold.
     Disorder,
+    /// The window goes down for a mark of ECN: Linux's state CWR.
+    Cwr,
     /// Fast recovery.
     Recovery,
     /// A timeout is being repaired.
@@ -73,6 +75,7 @@ impl Phase {
         match self {
             Self::Open => "open",
             Self::Disorder => "disorder",
+            Self::Cwr => "cwr",
             Self::Recovery => "recovery",
             Self::Loss => "loss",
         }
@@ -81,7 +84,7 @@ impl Phase {
     /// For congestion control, which rests in recovery.
     pub fn during(self) -> During {
         match self {
-            Self::Open | Self::Recovery => During::Open,
+            Self::Open | Self::Cwr | Self::Recovery => During::Open,
             Self::Disorder => During::Disorder,
             Self::Loss => During::Loss,
         }
@@ -230,6 +233,11 @@ pub trait LossRecovery: Debug + Send + Sync {
 
     /// New data or a FIN have left, with all that could.
     fn after_new(&mut self, _tcb: &mut Tcb, _now: Instant) {}
+
+    /// Does it lower the window itself where an acknowledgment tells of a mark of ECN? Else its connection does, as after a loss.
+    fn heeds_echoes(&self) -> bool {
+        false
+    }
 
     /// The state as others see it.
     fn status(&self) -> Status;

@@ -271,7 +271,7 @@ impl LossRecovery for Rfc6675 {
     #[inline]
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {
         match self.phase {
-            Phase::Open => tcb.permit_by_window(),
+            Phase::Open | Phase::Cwr => tcb.permit_by_window(),
             // New data only, as far as cwnd exceeds the pipe (section 5 step (3)).
             Phase::Disorder => {
                 let room = self.room(tcb).unwrap_or(0);

@@ -235,7 +235,7 @@ impl Script {
         let packet = Packet {
             src: self.address(REMOTE).ip(),
             dst: self.address(LOCAL).ip(),
-            ip: IpFields::default(),
+            ip: IpFields { tos: s.ecn.unwrap_or(0), ..IpFields::default() },
             transport: Transport::Tcp(segment),
             damaged: false,
         };
@@ -295,7 +295,7 @@ impl Script {
     fn collect(&mut self) {
         while let Some(Transmission { packet, .. }) = self.conn.poll_transmit(self.now) {
             let Transport::Tcp(t) = packet.transport else { panic!("no TCP") };
-            let got = self.describe(&t);
+            let got = Seg { ecn: Some(packet.ip.tos & 3), ..self.describe(&t) };
             self.log.push(format!("{:>10.3} <--- {got}", self.now.as_nanos() as f64 / 1e6));
             self.sent.push_back((self.now, got));
         }
@@ -321,7 +321,9 @@ impl Script {
             syn: t.flags.has(Flags::SYN),
             fin: t.flags.has(Flags::FIN),
             rst: t.flags.has(Flags::RST),
-            ece: false,
+            ece: Some(t.flags.has(Flags::ECE)),
+            cwr: Some(t.flags.has(Flags::CWR)),
+            ecn: None,
             psh: Some(t.flags.has(Flags::PSH)),
             seq: Some(rel(t.seq)),
             len: Some(len),

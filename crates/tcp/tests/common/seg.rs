@@ -14,8 +14,10 @@ pub struct Seg {
     pub syn: bool,
     pub fin: bool,
     pub rst: bool,
-    /// Of what the peer sends: it saw a mark (RFC 3168).
-    pub ece: bool,
+    /// The flags of ECN, and its field in the IP header (RFC 3168).
+    pub ece: Option<bool>,
+    pub cwr: Option<bool>,
+    pub ecn: Option<u8>,
     pub psh: Option<bool>,
     pub seq: Option<u32>,
     pub len: Option<u32>,
@@ -120,7 +122,33 @@ impl Seg {
     }
     /// With the echo of a mark.
     pub fn ece(mut self) -> Self {
-        self.ece = true;
+        self.ece = Some(true);
+        self
+    }
+    pub fn no_ece(mut self) -> Self {
+        self.ece = Some(false);
+        self
+    }
+    /// With the news that the window has been lowered.
+    pub fn cwr(mut self) -> Self {
+        self.cwr = Some(true);
+        self
+    }
+    pub fn no_cwr(mut self) -> Self {
+        self.cwr = Some(false);
+        self
+    }
+    /// Not ECN-capable, ECN-capable, marked.
+    pub fn not_ect(mut self) -> Self {
+        self.ecn = Some(0);
+        self
+    }
+    pub fn ect(mut self) -> Self {
+        self.ecn = Some(2);
+        self
+    }
+    pub fn ce(mut self) -> Self {
+        self.ecn = Some(3);
         self
     }
     /// With a FIN behind the data.
@@ -143,7 +171,8 @@ impl Seg {
             (self.syn, Flags::SYN),
             (self.fin, Flags::FIN),
             (self.rst, Flags::RST),
-            (self.ece, Flags::ECE),
+            (self.ece == Some(true), Flags::ECE),
+            (self.cwr == Some(true), Flags::CWR),
             (self.psh == Some(true), Flags::PSH),
             (self.ack.is_some() || !(self.syn || self.rst), Flags::ACK),
         ];
@@ -161,6 +190,9 @@ impl Seg {
             want.is_none() || want == got
         }
         (self.syn, self.fin, self.rst) == (got.syn, got.fin, got.rst)
+            && same(&self.ece, &got.ece)
+            && same(&self.cwr, &got.cwr)
+            && same(&self.ecn, &got.ecn)
             && same(&self.psh, &got.psh)
             && same(&self.seq, &got.seq)
             && same(&self.len, &got.len)
@@ -181,7 +213,10 @@ impl fmt::Display for Seg {
             (self.syn, 'S'),
             (self.fin, 'F'),
             (self.rst, 'R'),
-            (self.ece, 'E'),
+            (self.ece == Some(true), 'E'),
+            (self.cwr == Some(true), 'W'),
+            (self.ecn == Some(2), 'C'),
+            (self.ecn == Some(3), 'M'),
             (self.psh == Some(true), 'P'),
         ];
         let text: String = letters.iter().filter(|(on, _)| *on).map(|(_, c)| *c).collect();

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ecn;
 mod few;
 mod linux;
 mod linux2615;

@@ -7,9 +7,10 @@ scenario = rexmit.draw_scenario(17, seed=3)  # as its file would hold it
 rexmit.run_one(rexmit.draw_scenario(17, seed=3, family="losses"))
 ```
 
-A family says what is drawn: one transfer with single losses, TCP in all its kinds, SCTP, or all of them. Each
-scenario is drawn by itself, so that the first thousand of ten thousand are those of a thousand; and within it
-each number has a stream of its own, so that a key that comes to be drawn later moves no other.
+A family says what is drawn: one transfer with single losses or with marks of ECN, TCP in all its kinds,
+SCTP, or all of them. Each scenario is drawn by itself, so that the first thousand of ten thousand are those
+of a thousand; and within it each number has a stream of its own, so that a key that comes to be drawn later
+moves no other.
 
 What is drawn is what a host, a path and an application can be told; whether a backend heeds a setting is its
 own affair. Left out are `netem` and its disciplines, which need programs beside the kernel, a second path,
@@ -24,6 +25,7 @@ from typing import Any
 from rexmit.errors import UsageError
 from rexmit.study.draw.hosts import draw_hosts
 from rexmit.study.draw.losses import draw_losses
+from rexmit.study.draw.marks import draw_marks
 from rexmit.study.draw.numbers import Numbers
 from rexmit.study.draw.paths import draw_limit, draw_path
 from rexmit.study.draw.transfers import draw_transfers
@@ -35,6 +37,7 @@ SCENARIO_FAMILIES: Mapping[str, str] = {
     "tcp": "TCP: settings of the kernel, every workload, every impairment",
     "sctp": "SCTP, likewise",
     "losses": "one TCP transfer over a bottleneck, one or two packets lost: those of `make fidelity`",
+    "marks": "one TCP transfer with ECN over a bottleneck that marks: those of `make fidelity-ecn`",
 }
 """What can be drawn, by its name."""
 
@@ -71,6 +74,10 @@ def _losses(number: int, seed: int) -> Scenario:
     return draw_losses(number, seed).table("linux-6.1")
 
 
+def _marks(number: int, seed: int) -> Scenario:
+    return draw_marks(number, seed).table("linux-6.1")
+
+
 def _whole(numbers: Numbers, sctp: bool) -> Scenario:
     path = draw_path(numbers)
     scenario: Scenario = {
@@ -91,4 +98,5 @@ _DRAWN: Mapping[str, Callable[[int, int], Scenario]] = {
     "tcp": _tcp,
     "sctp": _sctp,
     "losses": _losses,
+    "marks": _marks,
 }

@@ -48,7 +48,7 @@ impl Linux2615 {
                     return false;
                 }
             }
-            Phase::Open | Phase::Disorder => {
+            Phase::Open | Phase::Disorder | Phase::Cwr => {
                 if !self.leaves_disorder(tcb, now, told) {
                     return false;
                 }
@@ -64,7 +64,7 @@ impl Linux2615 {
     /// All is acknowledged that was out when the state began. True if the state stays all the same.
     fn ends(&mut self, tcb: &mut Tcb) -> bool {
         match self.packets.phase {
-            Phase::Open => {}
+            Phase::Open | Phase::Cwr => {}
             Phase::Disorder => {
                 self.undo_by_duplicates(tcb);
                 // With SACK, duplicates of all that was sent again may still be reported.

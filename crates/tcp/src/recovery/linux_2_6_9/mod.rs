@@ -315,7 +315,7 @@ impl LossRecovery for Linux269 {
 
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {
         match self.phase {
-            Phase::Open => tcb.permit_by_window(),
+            Phase::Open | Phase::Cwr => tcb.permit_by_window(),
             // New data only (LX-ST-4).
             Phase::Disorder => {
                 let room = self.room(tcb).unwrap_or(0);

@@ -111,7 +111,7 @@ impl Linux269 {
         let (cwnd, mss) = (tcb.window.cwnd / tcb.snd.mss, tcb.snd.mss);
         match self.phase {
             Phase::Open | Phase::Disorder => tcb.window.ssthresh.max(((cwnd >> 1) + (cwnd >> 2)) * mss),
-            Phase::Recovery | Phase::Loss => tcb.window.ssthresh,
+            Phase::Cwr | Phase::Recovery | Phase::Loss => tcb.window.ssthresh,
         }
     }
 

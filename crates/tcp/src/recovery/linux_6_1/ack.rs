@@ -21,6 +21,8 @@ pub(super) struct Told {
     pub advanced: bool,
     /// New SACK reports.
     pub sacked: bool,
+    /// It tells of a mark of ECN (`FLAG_ECE`).
+    pub echo: bool,
     /// It reports a duplicate (RFC 2883), which is that of a probe for a lost tail.
     pub duplicate_reported: bool,
     pub probe_reported: bool,
@@ -57,6 +59,8 @@ impl Linux61 {
     /// Takes an acknowledgment that is not above what was sent.
     pub(super) fn take_ack(&mut self, tcb: &mut Tcb, arrival: &Arrival<'_>) {
         let &Arrival { now, segment, window } = arrival;
+        // Control begins when that has been acknowledged.
+        let opening = !tcb.marks.syn_acknowledged;
         self.packets.begin_ack(tcb, now, segment);
         let mut told = Told { prior_una: tcb.snd.una, ack: segment.ack, ..Told::default() };
         told.advanced = segment.ack > tcb.snd.una;
@@ -84,8 +88,12 @@ impl Linux61 {
             }
             return;
         }
+        told.echo = tcb.hears_echo(segment);
         if prior_out == 0 {
             self.begin_rates(tcb, now);
+            if !opening {
+                self.tell_of_marks(tcb, self.delivered - delivered, told.echo);
+            }
             if told.duplicate_reported {
                 self.alert(tcb, now, &mut told);
             }
@@ -111,13 +119,20 @@ impl Linux61 {
             sampled && sacked.times.is_some_and(|(first, _)| newer(first))
         };
         self.settle_rack();
+        let arrived = self.delivered - delivered;
+        self.tell_of_marks(tcb, arrived, told.echo);
         let not_dup = !segment.payload.is_empty() || news_of_window || acked.acked > 0;
         told.dupack = !(not_dup || told.advanced || told.duplicate_reported);
         self.settle_tail_probe(tcb, now, &told, not_dup);
         let mut resend = Resend::Nothing;
-        if !not_dup || told.sacked || self.packets.phase != Phase::Open {
+        if !not_dup || told.sacked || told.echo || self.packets.phase != Phase::Open {
             tcb.counters.dup_acks += u64::from(told.dupack);
             resend = self.alert(tcb, now, &mut told);
+            if self.counts_marks {
+                // Without SACK what arrived shows only now.
+                let more = self.delivered - delivered - arrived;
+                self.count_marks(tcb, more, told.echo);
+            }
         }
         if told.rearms && !self.schedule_tail_probe(tcb, now, true) {
             let was = tcb.timers.rexmt_for;
@@ -233,13 +248,31 @@ impl Linux61 {
         }
     }
 
-    /// `tcp_cong_control`: proportional rate reduction in recovery, growth outside it.
+    /// DCTCP counts what has arrived, and once a round trip looks at the share of marks (`tcp_in_ack_event`).
+    fn tell_of_marks(&mut self, tcb: &mut Tcb, arrived: u64, echo: bool) {
+        if !self.counts_marks {
+            return;
+        }
+        self.count_marks(tcb, arrived, echo);
+        let (una, nxt) = (tcb.snd.una, tcb.snd.nxt);
+        if let Some(dctcp) = tcb.congestion.dctcp() {
+            dctcp.update(una, nxt);
+        }
+    }
+
+    fn count_marks(&self, tcb: &mut Tcb, arrived: u64, echo: bool) {
+        if let Some(dctcp) = tcb.congestion.dctcp() {
+            dctcp.count(arrived as u32, echo);
+        }
+    }
+
+    /// `tcp_cong_control`: proportional rate reduction in recovery and CWR, growth outside them.
     fn control_cwnd(&mut self, tcb: &mut Tcb, now: Instant, told: &Told) {
         if self.rates.is_some() {
             self.control_by_model(tcb, now, told);
             return;
         }
-        if self.packets.in_recovery() {
+        if self.packets.in_reduction() {
             self.reduce_cwnd(tcb, told.delivered, told.lost > 0, told.advanced);
             return;
         }

@@ -11,8 +11,13 @@ impl Linux61 {
     /// What an acknowledgment that is not plain makes of the state.
     pub(super) fn alert(&mut self, tcb: &mut Tcb, now: Instant, told: &mut Told) -> Resend {
         let mut marks = told.dupack || (told.sacked && self.reports_reach_far(tcb));
+        if told.echo {
+            self.packets.prior_ssthresh = 0; // The reduction is due, whatever was lost.
+        }
         if self.packets.phase == Phase::Open {
             self.packets.first_resent = None;
+        } else if self.packets.phase == Phase::Cwr {
+            self.leave_cwr(tcb, now);
         } else if tcb.snd.una >= self.packets.recover && self.packets.in_recovery() {
             if !tcb.marks.sack {
                 self.packets.duplicates = 0;
@@ -35,14 +40,14 @@ impl Linux61 {
                     }
                 }
                 if self.undo_by_duplicates(tcb) {
-                    self.try_to_open(tcb);
+                    self.try_to_open(tcb, now, told.echo);
                 }
                 self.identify_losses(tcb, now, told);
                 if !self.packets.in_recovery() {
                     if !self.is_time_to_recover(tcb) {
                         return Resend::Nothing;
                     }
-                    self.enter_counted_recovery(tcb, now);
+                    self.enter_counted_recovery(tcb, now, told.echo);
                 }
             }
             Phase::Loss => {
@@ -56,7 +61,7 @@ impl Linux61 {
                     None => return resend,
                 }
             }
-            Phase::Open | Phase::Disorder => match self.leave_disorder(tcb, now, told) {
+            Phase::Open | Phase::Disorder | Phase::Cwr => match self.leave_disorder(tcb, now, told) {
                 Some(e) => entered = e,
                 None => return Resend::Nothing,
             },
@@ -67,21 +72,21 @@ impl Linux61 {
         Resend::Lost
     }
 
-    /// From Open or Disorder: `None` if nothing is proven lost yet, else recovery has begun.
+    /// From Open, Disorder or CWR: `None` if nothing is proven lost yet, else recovery has begun.
     fn leave_disorder(&mut self, tcb: &mut Tcb, now: Instant, told: &mut Told) -> Option<bool> {
         if !tcb.marks.sack && told.advanced {
             self.packets.duplicates = 0;
         }
         self.count_dupack(tcb, told.dupack);
-        if self.packets.phase != Phase::Loss {
+        if matches!(self.packets.phase, Phase::Open | Phase::Disorder) {
             self.undo_by_duplicates(tcb);
         }
         self.identify_losses(tcb, now, told);
         if !self.is_time_to_recover(tcb) {
-            self.try_to_open(tcb);
+            self.try_to_open(tcb, now, told.echo);
             return None;
         }
-        self.enter_counted_recovery(tcb, now);
+        self.enter_counted_recovery(tcb, now, told.echo);
         Some(true)
     }
 
@@ -128,7 +133,7 @@ impl Linux61 {
             return;
         }
         let p = &self.packets;
-        let early = matches!(self.packets.phase, Phase::Open | Phase::Disorder);
+        let early = matches!(self.packets.phase, Phase::Open | Phase::Disorder | Phase::Cwr);
         let needed = tcb.early_threshold().map_or(p.reordering, |n| n.min(p.reordering));
         let due = (early && p.duplicates >= needed) || (self.packets.in_recovery() && advanced);
         if due && p.queue.head().is_some_and(|head| !head.lost) {
@@ -149,14 +154,19 @@ impl Linux61 {
         }
     }
 
-    /// `tcp_enter_recovery`.
-    pub(super) fn enter_counted_recovery(&mut self, tcb: &mut Tcb, now: Instant) {
+    /// `tcp_enter_recovery`; `echo`: of an acknowledgment that tells of a mark, so that nothing is undone.
+    pub(super) fn enter_counted_recovery(&mut self, tcb: &mut Tcb, now: Instant, echo: bool) {
         if !self.any_resent() {
             self.packets.first_resent = None;
         }
         self.start_undo(tcb);
-        self.packets.prior_ssthresh = self.packets.present_ssthresh(tcb);
-        self.begin_reduction(tcb, now);
+        let before = if echo { 0 } else { self.packets.present_ssthresh(tcb) };
+        self.packets.prior_ssthresh = 0;
+        if !self.packets.in_reduction() {
+            self.packets.prior_ssthresh = before;
+            self.begin_reduction(tcb, now);
+        }
+        self.tell_of_lost(tcb);
         self.packets.phase = Phase::Recovery;
         tcb.counters.fast_retransmits += 1;
         let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -172,6 +182,32 @@ impl Linux61 {
         self.prr_out = 0;
         tcb.lower_ssthresh(now, tcb.flight());
         self.packets.recover = tcb.snd.nxt;
+    }
+
+    /// A loss was found, or the timer has expired: DCTCP lowers its threshold as any other (`dctcp_react_to_loss`).
+    pub(super) fn tell_of_lost(&mut self, tcb: &mut Tcb) {
+        if let Some(dctcp) = tcb.congestion.dctcp() {
+            tcb.window.ssthresh = dctcp.react_to_loss(&tcb.window);
+        }
+    }
+
+    /// `tcp_enter_cwr`: an echo lowers the window over the round trip that follows, and nothing of it is undone.
+    fn enter_cwr(&mut self, tcb: &mut Tcb, now: Instant) {
+        self.packets.prior_ssthresh = 0;
+        if matches!(self.packets.phase, Phase::Open | Phase::Disorder) {
+            self.packets.undo_marker = None;
+            self.begin_reduction(tcb, now);
+            self.packets.phase = Phase::Cwr;
+        }
+    }
+
+    /// CWR ends when something above its mark is acknowledged, so that the peer has heard of it.
+    fn leave_cwr(&mut self, tcb: &mut Tcb, now: Instant) {
+        if tcb.snd.una > self.packets.recover {
+            self.take_ssthresh(tcb, now);
+            tcb.congestion.on_recovery_exit(&tcb.window, now);
+            self.packets.phase = Phase::Open;
+        }
     }
 
     /// `tcp_end_cwnd_reduction`: recovery ends with cwnd = ssthresh, unless it was undone.
@@ -191,11 +227,16 @@ impl Linux61 {
     }
 
     /// `tcp_try_to_open`.
-    fn try_to_open(&mut self, tcb: &Tcb) {
+    fn try_to_open(&mut self, tcb: &mut Tcb, now: Instant, echo: bool) {
         if !self.any_resent() {
             self.packets.first_resent = None;
         }
-        self.keep_open(tcb);
+        if echo {
+            self.enter_cwr(tcb, now);
+        }
+        if self.packets.phase != Phase::Cwr {
+            self.keep_open(tcb);
+        }
     }
 
     /// `tcp_try_keep_open`.

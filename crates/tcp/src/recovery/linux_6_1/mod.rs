@@ -4,7 +4,7 @@
 //! `ack` is `tcp_ack`, `alert` is `tcp_fastretrans_alert`, `undo` the `tcp_try_undo_*`, `rack` is tcp_recovery.c, `tail` the
 //! probes for a lost tail (both RFC 8985), `rate` is tcp_rate.c and `model` what BBR is told; here are timers and what leaves.
 //!
-//! Not modelled: ECN and its state CWR; that a packet of several segments is marked as a whole; the wait of half a round
+//! Not modelled: that a packet of several segments is marked as a whole; the wait of half a round
 //! trip after a report that was taken back (`tcp_check_sack_reneging`): only the timeout forgets.
 
 mod ack;
@@ -51,6 +51,8 @@ pub(crate) struct Linux61 {
     tail: Tail,
     /// The rate of delivery, where congestion control goes by it.
     rates: Option<Box<Rates>>,
+    /// Control is told of the share of marks (DCTCP).
+    counts_marks: bool,
 }
 
 /// Was the window full in the last round trip (`tcp_cwnd_validate`)?
@@ -77,6 +79,7 @@ impl Linux61 {
             resent_below: tcb.snd.iss,
             tail: Tail::default(),
             rates: by_rate.then(Box::default),
+            counts_marks: tcb.congestion.needs_ecn(),
             prior_cwnd: 0,
             prr_delivered: 0,
             prr_out: 0,
@@ -111,6 +114,7 @@ impl Linux61 {
     fn enter_loss(&mut self, tcb: &mut Tcb, now: Instant) {
         let phase = self.packets.phase;
         let fresh = matches!(phase, Phase::Open | Phase::Disorder);
+        let repairs = matches!(phase, Phase::Recovery | Phase::Loss);
         self.packets.duplicates = 0;
         match self.rack {
             Some(rack) => self.packets.queue.lose_all_but(|at| rack.is_young(now, at)),
@@ -121,6 +125,7 @@ impl Linux61 {
             self.packets.prior_ssthresh = self.packets.present_ssthresh(tcb);
             self.prior_cwnd = tcb.window.packets();
             tcb.lower_ssthresh(now, tcb.flight());
+            self.tell_of_lost(tcb);
             self.start_undo(tcb);
         }
         tcb.congestion.on_timeout(&mut tcb.window, now);
@@ -134,7 +139,8 @@ impl Linux61 {
         self.tell_of_loss(tcb, now);
         self.packets.recover = tcb.snd.nxt;
         self.tail.forget();
-        self.frto = tcb.profile.recovery.frto && (fresh || self.packets.timeouts > 0);
+        tcb.owe_cwr();
+        self.frto = tcb.profile.recovery.frto && (!repairs || self.packets.timeouts > 0);
     }
 
     /// `tcp_init_undo`.
@@ -219,7 +225,7 @@ impl Linux61 {
     /// Lost packets leave again, and count for the reduction.
     fn resend_lost(&mut self, tcb: &mut Tcb, now: Instant) {
         let n = packets::resend_lost(self, tcb, now);
-        if self.packets.in_recovery() {
+        if self.packets.in_reduction() {
             self.prr_out += n;
         }
     }
@@ -285,7 +291,7 @@ impl LossRecovery for Linux61 {
                 let idle = now.saturating_since(tcb.last_data_sent);
                 tcb.congestion.note(&mut tcb.window, &Note::Restart { now, idle });
             }
-            if self.packets.in_recovery() {
+            if self.packets.in_reduction() {
                 self.prr_out += 1;
             }
         }
@@ -303,6 +309,10 @@ impl LossRecovery for Linux61 {
         if tcb.device.as_ref().is_none_or(|device| device.how != Push::Probe) {
             self.schedule_tail_probe(tcb, now, false);
         }
+    }
+
+    fn heeds_echoes(&self) -> bool {
+        true
     }
 
     fn status(&self) -> Status {

@@ -224,7 +224,7 @@ impl Linux61 {
         self.detect_losses(tcb, now);
         if self.packets.in_flight() != before {
             if !self.packets.in_recovery() {
-                self.enter_counted_recovery(tcb, now);
+                self.enter_counted_recovery(tcb, now, false);
                 self.reduce_cwnd(tcb, 1, self.packets.queue.losses > losses, false);
             }
             self.resend_lost(tcb, now);

@@ -43,7 +43,7 @@ impl Linux61 {
     pub(super) fn schedule_tail_probe(&mut self, tcb: &mut Tcb, now: Instant, advancing: bool) -> bool {
         let out = self.packets.queue.len();
         let wanted = tcb.profile.recovery.tail_probe && tcb.marks.sack;
-        if !wanted || out == 0 || self.packets.phase != Phase::Open {
+        if !wanted || out == 0 || !matches!(self.packets.phase, Phase::Open | Phase::Cwr) {
             return false;
         }
         let mut wait = match tcb.rtt.srtt() {

@@ -14,12 +14,15 @@ impl Linux61 {
             if self.rates.is_some() {
                 self.tell_of_undo(tcb);
             } else {
-                let cwnd = tcb.window.packets().max(self.prior_cwnd);
+                let before = tcb.congestion.dctcp().map(|dctcp| dctcp.window_before());
+                let before = before.map_or(self.prior_cwnd, |bytes| bytes / tcb.window.mss);
+                let cwnd = tcb.window.packets().max(before);
                 tcb.window.set_packets(cwnd);
                 tcb.congestion.on_spurious();
             }
             if self.packets.prior_ssthresh > tcb.window.threshold_packets() {
                 tcb.window.set_threshold_packets(self.packets.prior_ssthresh);
+                tcb.withdraw_cwr();
             }
         }
         self.packets.undo_marker = None;

@@ -63,6 +63,11 @@ impl Packets {
         self.phase == Phase::Recovery
     }
 
+    /// The window goes down over a round trip, for a loss or for a mark (`tcp_in_cwnd_reduction`).
+    pub fn in_reduction(&self) -> bool {
+        matches!(self.phase, Phase::Cwr | Phase::Recovery)
+    }
+
     /// Packets that have arrived out of order (`sacked_out`).
     pub fn sacked(&self) -> u32 {
         self.queue.sacked + self.duplicates
@@ -84,10 +89,10 @@ impl Packets {
         }
     }
 
-    /// Three quarters of the window at least, outside recovery (`tcp_current_ssthresh`).
+    /// Three quarters of the window at least, where it is not going down (`tcp_current_ssthresh`).
     pub fn present_ssthresh(&self, tcb: &Tcb) -> u32 {
         let (cwnd, ssthresh) = (tcb.window.packets(), tcb.window.threshold_packets());
-        if self.in_recovery() { ssthresh } else { ssthresh.max((cwnd >> 1) + (cwnd >> 2)) }
+        if self.in_reduction() { ssthresh } else { ssthresh.max((cwnd >> 1) + (cwnd >> 2)) }
     }
 
     /// Does the echo show that what arrived was sent before anything was sent again?
