@@ -25,10 +25,22 @@ impl Tcb {
         }
     }
 
-    /// LX-ACK-1. That the window can be kept is taken for granted: the applications here read at once.
+    /// LX-ACK-1; where the buffer's memory is counted, LK-ACK-9.
     fn is_quick_ack_due(&mut self, now: Instant, len: u32) -> bool {
         self.note_data_in_order(now, len);
-        self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
+        self.is_due_by_amount(self.unacked() + len) || self.marks.zero_window_sent || self.rcv.quick.has_credit()
+    }
+
+    /// More than a full segment waits, and the window can be kept.
+    fn is_due_by_amount(&mut self, unacked: u32) -> bool {
+        unacked > self.rcv.quick.full() && self.keeps_window()
+    }
+
+    /// A window is reckoned: where little memory is left, no acknowledgment is hurried any more.
+    pub(super) fn look_at_memory(&mut self) {
+        if self.rcv.tuning.as_ref().is_some_and(|tuning| tuning.is_short()) {
+            self.rcv.quick.spend();
+        }
     }
 
     fn note_data_in_order(&mut self, now: Instant, len: u32) {
@@ -74,10 +86,11 @@ impl Tcb {
 
     /// The window would be no smaller than the last one, before the application reads: otherwise its read is waited for
     /// (`__tcp_ack_snd_check`).
-    fn keeps_window(&self) -> bool {
+    fn keeps_window(&mut self) -> bool {
+        self.look_at_memory();
         let Some(tuning) = &self.rcv.tuning else { return true };
-        let last = self.rcv.adv.diff(self.rcv.last_ack_sent).max(0) as u32;
-        tuning.window(self.rcv.scale, self.rcv.quick.full()) >= last
+        let last = self.last_window();
+        tuning.window(self.rcv.scale, self.rcv.quick.full(), last) >= last
     }
 
     /// Data out of order, or that fill a hole in part, may be acknowledged a little later (LK-ACK-5). True if
@@ -98,9 +111,9 @@ impl Tcb {
         }
         let fin = self.take_out_of_order(segment, len, fin);
         // What has moved rcv_nxt, or let the window grow, counts.
-        let quick = self.marks.zero_window_sent
-            || self.rcv.quick.has_credit()
-            || (self.rcv.quick.is_due(self.unacked()) && self.keeps_window());
+        let quick = self.is_due_by_amount(self.unacked())
+            || self.marks.zero_window_sent
+            || self.rcv.quick.has_credit();
         let filled = in_order && self.rcv.out_of_order.is_empty();
         if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
             self.marks.ack_now = true;

@@ -199,6 +199,8 @@ impl Tcb {
         self.note_duplicate(segment.seq, segment.seq + len);
         self.note_trouble();
         self.marks.ack_now = true;
+        // What reaches the last ACK's number lies in the window still, and its answer is one of data (LK-ACK-2).
+        self.marks.ack_owed |= len > 0 && segment.seq + len >= self.rcv.last_ack_sent;
         segment.payload = Payload::EMPTY;
         segment.flags = segment.flags.without(Flags::FIN);
         // It stays old: neither its window nor its timestamp may pass for news (BSD's order).

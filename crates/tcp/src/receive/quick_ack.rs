@@ -128,6 +128,11 @@ impl QuickAck {
         self.delay.min(most)
     }
 
+    /// No credit is left.
+    pub fn spend(&mut self) {
+        self.credit = 0;
+    }
+
     /// What the receiver takes for a full segment.
     pub fn full(&self) -> u32 {
         self.full
