@@ -71,6 +71,7 @@ bench: setup  ## Measure speed and memory, beside ns-3, other stacks, tcptrace a
 
 fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
 	@$(BIN)/python scripts/fidelity.py --page --kernel 100
+	@$(BIN)/python scripts/fidelity_wide.py --page
 
 judge:  ## Judge captures of foreign senders: 50,000 retransmissions at each place, 50,000 certain at the sender; goes on where it was ended.
 	@$(PYTHON) scripts/judge.py --page

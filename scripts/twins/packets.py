@@ -23,7 +23,8 @@ class Seen:
     """The packets at the server, in order, of the same nanosecond those that arrive before those that leave.
 
     `times` are ns since the first packet. `packets` has a row for each: side (0 the client, 1 the server),
-    relative sequence number, bytes of data, flags but PSH, relative acknowledgment number (-1 for none), connection.
+    relative sequence number, bytes of data, flags but PSH, relative acknowledgment number (-1 for none),
+    connection.
     `causes` gives the cause of each retransmission by its row, `numbers` how often its data had been sent.
     """
 

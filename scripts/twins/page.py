@@ -91,13 +91,13 @@ def summary_text(table: pl.DataFrame) -> str:
         [
             row["group"],
             row["profile"],
-            _share(row["identical"], row["scenarios"]),
-            _share(row["each_side_identical"], row["scenarios"]),
+            share(row["identical"], row["scenarios"]),
+            share(row["each_side_identical"], row["scenarios"]),
             str(row["within_1us"]),
             str(row["within_1ms"]),
-            _share(row["same_causes"], row["scenarios"]),
-            *(_number(row[f"{name}_ms"]) for name in ("median", "p90", "max")),
-            *(_number(row[f"{name}_percent"]) for name in ("median", "p90", "max")),
+            share(row["same_causes"], row["scenarios"]),
+            *(number(row[f"{name}_ms"]) for name in ("median", "p90", "max")),
+            *(number(row[f"{name}_percent"]) for name in ("median", "p90", "max")),
         ]
         for row in summary(table).iter_rows(named=True)
     ]
@@ -111,7 +111,7 @@ def summary_text(table: pl.DataFrame) -> str:
         "same causes",
     ]
     off = [f"{name} [{unit}]" for unit in ("ms", "%") for name in ("median", "p90", "max")]
-    return _table([*heads, *off], rows)
+    return table_text([*heads, *off], rows)
 
 
 def _kinds(table: pl.DataFrame) -> str:
@@ -124,7 +124,7 @@ def _kinds(table: pl.DataFrame) -> str:
             [
                 str(row["scenarios"]),
                 row["kind"],
-                f"{_number(row['median_percent'])} %",
+                f"{number(row['median_percent'])} %",
                 f"{row['example']}: packet {row['first_packet']}, uml {row['uml_first_packet']}, "
                 f"model {row['model_first_packet']}",
             ]
@@ -135,7 +135,7 @@ def _kinds(table: pl.DataFrame) -> str:
             shown.append([str(others), "others", "", ""])
         parts.append(f"### {TITLES[str(group)]}, against `{profile}`")
         heads = ["scenarios", "first difference", "difference in time, median", "for example"]
-        parts.append(_table(heads, shown))
+        parts.append(table_text(heads, shown))
     return "\n\n".join(parts)
 
 
@@ -149,7 +149,7 @@ def _causes(causes: pl.DataFrame) -> str:
             [one, *(str(pivot.get((one, other), "")) for other in [*names, NONE])] for one in [*names, NONE]
         ]
         parts.append(f"{TITLES[group]}, down, against `{profile}`, across:")
-        parts.append(_table(["", *names, NONE], shown))
+        parts.append(table_text(["", *names, NONE], shown))
     return "\n\n".join(parts)
 
 
@@ -174,33 +174,36 @@ def _real(real: pl.DataFrame) -> Sequence[str]:
         f"{count} of the scenarios (RACK and TLP on, at most 2.5 s long, at most 10 Mbit/s) also ran "
         f"on {runs.describe('kernel')} in real time, one after another, and on `uml` at eight phases of the "
         "timer wheel, of which the nearest counts, since real time begins at any.",
-        _table(["", "median", "p90", "max"], figures),
+        table_text(["", "median", "p90", "max"], figures),
         f"{len(same)} of {count} sequences are identical; of these, {close[0]} end within the lateness that "
         f"the emulator states, and {close[1]} within the hundredth of a round trip beyond which a run is "
         f"flagged. Of the {len(quiet)} scenarios where no timer expires before the sequences part, the times "
         f"of all packets up to there agree within that lateness in {within[0]}, within a hundredth of a "
         f"round trip in {within[1]}.",
         "![Difference over lateness](../img/fidelity-real-time.png)",
-        _table(["scenarios", "first difference", "first scenario"], rows),
+        table_text(["scenarios", "first difference", "first scenario"], rows),
         REAL.read_text().strip(),
     ]
 
 
 def _quantiles(table: pl.DataFrame, column: str) -> list[str]:
     values = table[column].abs()
-    return [_number(v) for v in (values.median(), values.quantile(0.9), values.max())]
+    return [number(v) for v in (values.median(), values.quantile(0.9), values.max())]
 
 
-def _share(part: int, whole: int) -> str:
+def share(part: int, whole: int) -> str:
+    """A part of a whole, with its percentage."""
     return f"{part} ({100 * part / whole:.1f} %)"
 
 
-def _number(value: Any) -> str:
+def number(value: Any) -> str:
+    """A value in two digits; nothing for None."""
     if value is None:
         return ""
     return f"{value:.2g}" if abs(value) < 10 else f"{value:,.0f}"
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -68,7 +68,7 @@ def chosen_groups(only: str | None) -> list[str]:
 def compare(drawn: Mapping[str, Mapping[int, Drawn]], folder: Path, told: Told) -> pl.DataFrame:
     """Runs scenarios on both and compares them: a row each.
 
-    A run's random numbers are those of its number in the group, so `rexmit diff --family wide/GROUP` sees the same.
+    A run's random numbers are those of its number in the group, as in `rexmit diff --family wide/GROUP`.
     """
     rows = []
     for of_group in drawn.values():
@@ -102,7 +102,7 @@ def beside(drawn: Mapping[int, Drawn], real: Mapping[int, Ran], folder: Path) ->
 
 
 def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
-    """What the table says of a scenario: whether packets are the same at the server, their times, and what is not."""
+    """What the table says of a scenario: whether packets are the same at the server, their times."""
     row: dict[str, Any] = {"group": one.group, "scenario": one.number}
     for ran in (real, model):
         if ran.captures is None:
@@ -110,7 +110,8 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
     times = [ran.row["time_ns"] if ran.row.get("completed") else None for ran in (real, model)]
     row |= {"uml_time_ns": times[0], "model_time_ns": times[1]}
     row["percent"] = None if None in times else 100 * abs(times[1] / times[0] - 1)
-    assert real.captures is not None and model.captures is not None
+    assert real.captures is not None
+    assert model.captures is not None
     same = {"identical": True, "times_off_ns": 0, "packets": None, "first_packet": None}
     row |= same | dict.fromkeys(("kind", "uml_first_packet", "model_first_packet"))
     if filecmp.cmp(real.captures[0], model.captures[0], shallow=False):
@@ -134,7 +135,7 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """A row a group, and one of all: scenarios, identical, within a microsecond, completion within a percent."""
+    """A row a group, and one of all: how many are identical, within 1 us, complete within a percent."""
 
     def rows(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.group_by("group", maintain_order=True).agg(

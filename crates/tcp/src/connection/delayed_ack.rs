@@ -2,7 +2,7 @@
 //! to FB-ACK-8). Linux's credit of immediate ACKs is in `receive/quick_ack.rs`.
 
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::TcpSegment;
+use rexmit_wire::{Flags, TcpSegment};
 
 use super::{Tcb, Timers};
 use crate::profile::{AckPolicy, CompressionConfig};
@@ -10,13 +10,13 @@ use crate::receive::DataInOrder;
 
 impl Tcb {
     /// Is the ACK of an in-order segment held?
-    pub(super) fn decide_ack(&mut self, now: Instant, len: u32) {
+    pub(super) fn decide_ack(&mut self, now: Instant, len: u32, flags: Flags) {
         let policy = self.profile.delayed_ack.policy;
         let due = match policy {
             AckPolicy::Immediate => true,
             AckPolicy::TimerToggle => self.timers.delack_runs() || self.marks.zero_window_sent,
             AckPolicy::EverySecond => self.is_second_segment(len),
-            AckPolicy::QuickAck => self.is_quick_ack_due(now, len),
+            AckPolicy::QuickAck => self.is_quick_ack_due(now, len, flags),
         };
         if due || self.is_timer_nearly_due(now) {
             self.marks.ack_now = true;
@@ -26,9 +26,11 @@ impl Tcb {
     }
 
     /// LX-ACK-1; where the buffer's memory is counted, LK-ACK-9.
-    fn is_quick_ack_due(&mut self, now: Instant, len: u32) -> bool {
-        self.note_data_in_order(now, len);
-        self.is_due_by_amount(self.unacked() + len) || self.marks.zero_window_sent || self.rcv.quick.has_credit()
+    fn is_quick_ack_due(&mut self, now: Instant, len: u32, flags: Flags) -> bool {
+        self.note_data_in_order(now, len, flags);
+        self.is_due_by_amount(self.unacked() + len)
+            || self.marks.zero_window_sent
+            || self.rcv.quick.has_credit()
     }
 
     /// More than a full segment waits, and the window can be kept.
@@ -43,9 +45,11 @@ impl Tcb {
         }
     }
 
-    fn note_data_in_order(&mut self, now: Instant, len: u32) {
+    fn note_data_in_order(&mut self, now: Instant, len: u32, flags: Flags) {
         let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-        let data = DataInOrder { now, len, window };
+        let header = if self.marks.timestamps { 12 } else { 0 };
+        let data =
+            DataInOrder { now, len, window, header, ends: flags.has(Flags::PSH) || flags.has(Flags::FIN) };
         self.rcv.quick.on_data(&self.profile.delayed_ack, &data, self.rtt.rto());
     }
 
@@ -93,6 +97,20 @@ impl Tcb {
         tuning.window(self.rcv.scale, self.rcv.quick.full(), last) >= last
     }
 
+    /// An ACK is held back, and this segment begins a further block of the report: that one leaves first
+    /// (`tcp_sack_compress_send_ack`).
+    pub(super) fn is_report_full(&self, segment: &TcpSegment) -> bool {
+        let Some(blocks) = self.profile.delayed_ack.compression.and_then(|config| config.blocks) else {
+            return false;
+        };
+        let (start, end) = (segment.seq, segment.seq + segment.payload.len());
+        let ahead = start > self.rcv.nxt && end > start && !self.state.has_peer_fin();
+        ahead
+            && self.marks.sack
+            && self.rcv.compressed.holds()
+            && self.rcv.sacks.is_beyond(start, end, blocks as usize)
+    }
+
     /// Data out of order, or that fill a hole in part, may be acknowledged a little later (LK-ACK-5). True if
     /// a FIN has been reached.
     pub(super) fn take_compressed(
@@ -105,7 +123,7 @@ impl Tcb {
         let len = segment.payload.len();
         let in_order = segment.seq == self.rcv.nxt;
         if in_order {
-            self.note_data_in_order(now, len);
+            self.note_data_in_order(now, len, segment.flags);
         } else if !self.profile.delayed_ack.order_keeps_credit {
             self.note_trouble();
         }

@@ -2,7 +2,7 @@
 //! `tcp_select_initial_window`, `tcp_init_buffer_space`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
 //! `__tcp_select_window` of Linux 6.1, with `tcp_adv_win_scale` 1: half of the memory is window.
 //!
-//! Not modelled: limits of the host's memory, and packets that are put together to save it.
+//! Not modelled: limits of the host's memory, and packets out of order that are put together to save it.
 
 use std::collections::VecDeque;
 
@@ -34,6 +34,8 @@ pub(crate) struct ReceiveTuning {
     mss: u32,
     /// Packets that wait to be read: bytes left, memory.
     queue: VecDeque<(u32, u32)>,
+    /// Bytes that still fit into the memory of the last of those.
+    room: u32,
     /// Memory of those, and of packets out of order.
     ordered: u32,
     disordered: u32,
@@ -76,6 +78,7 @@ impl ReceiveTuning {
             ssthresh,
             mss,
             queue: VecDeque::new(),
+            room: 0,
             ordered: 0,
             disordered: 0,
             space,
@@ -132,8 +135,18 @@ impl ReceiveTuning {
     /// A segment of `len` bytes has come, in order or not; true if the window may grow for it.
     pub fn on_arrival(&mut self, len: u32, in_order: bool, sack: bool) -> bool {
         if in_order {
-            self.queue.push_back((len, memory(len)));
-            self.ordered += memory(len);
+            match self.queue.back_mut() {
+                // What fits behind the last packet is copied there (`tcp_try_coalesce`).
+                Some((left, _)) if len <= self.room => {
+                    *left += len;
+                    self.room -= len;
+                }
+                _ => {
+                    self.queue.push_back((len, memory(len)));
+                    self.ordered += memory(len);
+                    self.room = memory(len) - DESCRIPTOR - AROUND - len;
+                }
+            }
             return len >= SHORT && self.grow(len);
         }
         let grown = sack && self.grow(len);
@@ -146,6 +159,7 @@ impl ReceiveTuning {
         if bytes == 0 {
             return;
         }
+        self.room = 0;
         // Each packet is read on its own. What came out of order is taken for full segments.
         let mss = self.mss.max(1);
         let packets = bytes.div_ceil(mss);

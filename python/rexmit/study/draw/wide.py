@@ -1,7 +1,7 @@
 """TCP over many kinds of paths and with many kinds of work, in groups: the wide set of `make fidelity`.
 
-Each scenario holds both sides of what it sets: keys of the model (`stack`) and of a kernel (`linux`) that mean
-the same. So every group is one that a model of Linux 6.1 can be held against the kernel in.
+Each scenario holds both sides of what it sets: keys of the model (`stack`) and of a kernel (`linux`) that
+mean the same, so the model of Linux 6.1 can be held against the kernel in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AS_IT_COMES: Mapping[str, Any] = {"rack": True, "tail_probe": True}
 
 
 def draw_wide(number: int, seed: int, group: str | None = None) -> Scenario:
-    """The scenario of this number, from 0; without a group, groups take turns in the order of `WIDE_GROUPS`."""
+    """The scenario of this number, from 0; without a group, those of `WIDE_GROUPS` take turns."""
     if group is None:
         names = list(WIDE_GROUPS)
         number, group = number // len(names), names[number % len(names)]

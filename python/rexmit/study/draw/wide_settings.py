@@ -14,7 +14,7 @@ Stack = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of `hosts.X.linux`: how likely it is said, the values it then has, and the model's keys for each."""
+    """A setting of `hosts.X.linux`: how likely it is said, which values it has, the model's keys for each."""
 
     chance: float
     values: tuple[Any, ...]
@@ -71,8 +71,10 @@ WITHOUT_KEY = (
 
 
 def draw_settings(numbers: Numbers, host: str, stack: Stack) -> tuple[dict[str, Any], Stack]:
-    """What a host's `linux` says, and its stack with the keys that mean the same. In half of the scenarios the
-    hosts are set alike."""
+    """What a host's `linux` says, and its stack with the keys that mean the same.
+
+    In half of the scenarios both hosts are set alike.
+    """
     of = "both" if numbers.chance("settings.alike", 0.5) else host
     linux: dict[str, Any] = {}
     for known, into in ((SETTINGS, linux), (SYSCTLS, sysctl := {})):
