@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from rexmit.diff.systems import Ran, System
 from rexmit.study import WIDE_GROUPS, draw_scenario
 
 from twins.compare import first_difference
-from twins.packets import read_capture
+from twins.packets import Seen, read_capture
 from twins.scenarios import FIRST_PHASES
 
 SEED, APART = 2026, 20_261_127
@@ -29,6 +30,12 @@ LEFT_OUT = ("ecn",)
 
 SNAP_LEN = 128
 """Bytes of a packet that captures keep: all headers."""
+
+BEHIND = 150
+"""Packets behind a first difference that are looked at."""
+
+ENHANCED_PACKET = 6
+"""The kind of block of a pcapng file that holds a packet."""
 
 AT_ONCE = 128
 """Scenarios whose captures are there at one time."""
@@ -121,7 +128,9 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
     first = first_difference(seen[0], seen[1], NAMES)
     if first is None:
         return row | {"times_off_ns": int(np.abs(seen[0].times - seen[1].times).max())}
-    pair = pair_of(one.number, real, model)
+    pair = pair_of(
+        one.number, *(_until(ran, s, first.index) for ran, s in zip((real, model), seen, strict=True))
+    )
     kind, texts = (first.kind, first.what)
     if pair.level == PACKETS and pair.first is not None:
         kind, texts = pair.kind, pair.first.texts
@@ -132,6 +141,39 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
         "kind": kind,
         **{f"{name}_first_packet": text for name, text in zip(NAMES, texts, strict=True)},
     }
+
+
+def _until(ran: Ran, seen: Seen, index: int) -> Ran:
+    """A run whose captures end some packets behind the first difference: what follows says nothing of it."""
+    last = int(seen.times[min(index + BEHIND, len(seen.times) - 1)])
+    if ran.captures is None or last == seen.times[-1]:
+        return ran
+    server, client = (cut_capture(path, ran.captures[0], last) for path in ran.captures)
+    return replace(ran, captures=(server, client))
+
+
+def cut_capture(path: Path, clock: Path, last_ns: int) -> Path:
+    """A copy of a capture with its packets up to so many ns after the first packet of the capture `clock`."""
+    first = next(time for _, time in _blocks(clock.read_bytes()) if time is not None)
+    kept = path.with_suffix(".head")
+    raw = path.read_bytes()
+    kept.write_bytes(
+        b"".join(raw[part] for part, time in _blocks(raw) if time is None or time <= first + last_ns)
+    )
+    return kept
+
+
+def _blocks(raw: bytes) -> Iterator[tuple[slice, int | None]]:
+    """The blocks of a pcapng file, and of each packet when it passed, in ns."""
+    at = 0
+    while at < len(raw):
+        kind, length = struct.unpack_from("<II", raw, at)
+        time = None
+        if kind == ENHANCED_PACKET:
+            high, low = struct.unpack_from("<II", raw, at + 12)
+            time = (high << 32) + low
+        yield slice(at, at + length), time
+        at += length
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
@@ -172,6 +214,7 @@ def remove(ran: Ran) -> None:
     """Removes a run's captures."""
     for path in ran.captures or ():
         path.unlink()
+        path.with_suffix(".head").unlink(missing_ok=True)
 
 
 def _tables(drawn: Mapping[int, Drawn]) -> dict[int, Scenario]:

@@ -35,7 +35,7 @@ def draw_wide(number: int, seed: int, group: str | None = None) -> Scenario:
 
 def _plain(numbers: Numbers) -> Scenario:
     """One transfer over a bottleneck, without any loss but its queue's."""
-    host = {
+    host: dict[str, Any] = {
         "stack": {
             "inherits": "linux-6.1",
             "congestion": {"algorithm": numbers.one_of("algorithm", ("reno", "cubic"))},

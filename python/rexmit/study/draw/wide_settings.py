@@ -77,7 +77,8 @@ def draw_settings(numbers: Numbers, host: str, stack: Stack) -> tuple[dict[str, 
     """
     of = "both" if numbers.chance("settings.alike", 0.5) else host
     linux: dict[str, Any] = {}
-    for known, into in ((SETTINGS, linux), (SYSCTLS, sysctl := {})):
+    sysctl: dict[str, Any] = {}
+    for known, into in ((SETTINGS, linux), (SYSCTLS, sysctl)):
         for name, setting in known.items():
             if numbers.chance(f"settings.{of}.{name}", setting.chance):
                 value = numbers.one_of(f"settings.{of}.{name}.value", setting.values)
