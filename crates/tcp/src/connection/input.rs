@@ -260,7 +260,8 @@ impl Tcb {
 
     /// RFC 7323 section 4.3: the timestamp of the segment that the last ACK's number lies in.
     fn note_timestamp(&mut self, segment: &TcpSegment) {
-        if let Some(stamps) = segment.timestamps {
+        // One that was overtaken may pass as a duplicate; its timestamp stays old.
+        if let Some(stamps) = segment.timestamps.filter(|_| !self.is_too_old(segment)) {
             let end = segment.seq + segment.seq_len();
             if segment.seq <= self.rcv.last_ack_sent && self.rcv.last_ack_sent <= end {
                 self.rcv.ts_recent = stamps.value;

@@ -140,3 +140,21 @@ fn lk_iw_2_an_echo_of_the_first_syn_ack_keeps_the_window_twin() {
     };
     assert_eq!((play(true), play(false)), (10, 1));
 }
+
+/// LK-PAWS-1: an ACK that was overtaken a moment ago counts as a duplicate and is not answered; its timestamp stays old. One
+/// that moves the window is answered, once in half a second.
+#[test]
+fn lk_paws_1_an_overtaken_acknowledgment() {
+    let mut t = Script::server(profile("linux-6.1", json!({})));
+    t.establish(20);
+    t.write(10 * u64::from(MSS));
+    t.drain();
+    t.advance_ms(20).recv_more(ack(at(2)).ts_val(100_050, 1));
+    t.drain();
+    t.recv(ack(at(2)).ts_val(100_045, 1)).expect_nothing();
+    t.recv(ack(1).ts_val(100_044, 1)).expect(ack(1));
+    t.recv(ack(1).ts_val(100_043, 1)).expect_nothing();
+    t.write(u64::from(MSS));
+    t.recv_more(ack(at(4)).ts_val(100_060, 1));
+    assert!(t.drain().iter().all(|(_, got)| got.ts.flatten().is_none_or(|(_, echo)| echo >= 100_050)));
+}
