@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from rexmit.study import WIDE_GROUPS
+from rexmit.study.draw.wide_settings import SETTINGS, SYSCTLS, WITHOUT_KEY
 
 from twins import runs, wide
 from twins.page import number, share, table_text
@@ -36,6 +38,8 @@ def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
             f"`rexmit diff linux linux-6.1 --family wide/NAME --seed {wide.SEED}` lists a group's clusters "
             "with their smallest cases. *Identical* is as above; *times* are those of all packets, "
             "*completion* that of the run.",
+            f"`sysctls` draws what both sides have a key for ({_names([*SETTINGS, *SYSCTLS])}). Not drawn, since the "
+            f"model has nothing for them: {_names(WITHOUT_KEY)}.",
             summary_text(seen),
             f"The same of seed {wide.APART}, which nobody looks at while the model is worked on:",
             summary_text(apart),
@@ -46,6 +50,10 @@ def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
             READINGS.read_text().strip(),
         ]
     )
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def with_section(page: str, text: str) -> str:

@@ -7,8 +7,21 @@ from rexmit.kernel import KernelError, find_kernel
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
-SAME: dict[str, tuple[int, ...]] = {}
-"""Numbers of scenarios by group, short ones; together they have each rule that the wide set has found."""
+SAME = {
+    "bursts": (4, 19),
+    "reordering": (8, 10),
+    "duplication": (4, 19),
+    "jitter": (1, 14),
+    "ack-loss": (2, 5),
+    "aqm": (7, 17),
+    "small-buffers": (3, 14),
+    "slow-readers": (1, 18),
+    "thin": (16, 18),
+    "requests": (1, 17),
+    "changes": (10, 11),
+    "sysctls": (5, 13),
+}
+"""Numbers of scenarios by group, short ones."""
 
 NEAR_NS = 1_000
 
