@@ -38,8 +38,8 @@ def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
             f"`rexmit diff linux linux-6.1 --family wide/NAME --seed {wide.SEED}` lists a group's clusters "
             "with their smallest cases. *Identical* is as above; *times* are those of all packets, "
             "*completion* that of the run.",
-            f"`sysctls` draws what both sides have a key for ({_names([*SETTINGS, *SYSCTLS])}). Not drawn, since the "
-            f"model has nothing for them: {_names(WITHOUT_KEY)}.",
+            f"`sysctls` draws what both sides have a key for ({_names([*SETTINGS, *SYSCTLS])}). Not drawn, "
+            f"since the model has nothing for them: {_names(WITHOUT_KEY)}.",
             summary_text(seen),
             f"The same of seed {wide.APART}, which nobody looks at while the model is worked on:",
             summary_text(apart),
