@@ -74,6 +74,7 @@ bench:  ## Measure speed and memory, beside ns-3, other stacks, tcptrace and tsh
 
 fidelity: kernel  ## Compare the model with the real kernel, in virtual time and (as root) in real time.
 	@$(BIN)/python scripts/fidelity.py --page --kernel 100
+	@$(BIN)/python scripts/fidelity_wide.py --page
 
 fidelity-ecn: kernel  ## The same of ECN and DCTCP, in virtual time.
 	@$(BIN)/python scripts/fidelity_ecn.py --page

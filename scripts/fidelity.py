@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 from rexmit.diff.systems import System
 from rexmit.kernel import KernelError, find_kernel
-from twins import bbr, figures, live, page, runs
+from twins import bbr, figures, live, page, runs, wide_page
 from twins.scenarios import (
     APART,
     BBR,
@@ -73,7 +73,8 @@ def main() -> int:
     text = page.write(page.Content(table, compared.causes(), real, apart.table(), rates.table()))
     (chosen.out / "fidelity.md").write_text(text)
     if chosen.page:
-        (ROOT / "docs" / "studies" / "fidelity.md").write_text(text)
+        written = ROOT / "docs" / "studies" / "fidelity.md"
+        written.write_text(wide_page.carried(written.read_text(), text))
         drawings(table, real, ROOT / "docs" / "img")
     print(page.summary_text(table))
     print(f"\nnobody looks at these:\n{page.summary_text(apart.table())}")

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from rexmit.report.analysis import Analysis, PairAnalysis
     from rexmit.report.friendly import TcpFriendly
     from rexmit.run import Results, merge_results, open_results
-    from rexmit.study import SCENARIO_FAMILIES, draw_scenario, list_studies, study_schema
+    from rexmit.study import SCENARIO_FAMILIES, WIDE_GROUPS, draw_scenario, list_studies, study_schema
 
 __version__ = _version()
 
 __all__ = [
     "SCENARIO_FAMILIES",
+    "WIDE_GROUPS",
     "Analysis",
     "Changes",
     "Connection",
@@ -84,7 +85,7 @@ _HOMES = {
     "PairAnalysis": "rexmit.report.analysis",
     "Results": "rexmit.run",
     "TcpFriendly": "rexmit.report.friendly",
-    **dict.fromkeys(("SCENARIO_FAMILIES", "draw_scenario", "list_studies"), "rexmit.study"),
+    **dict.fromkeys(("SCENARIO_FAMILIES", "WIDE_GROUPS", "draw_scenario", "list_studies"), "rexmit.study"),
     "diff_results": "rexmit.diff",
     "merge_results": "rexmit.run",
     "open_results": "rexmit.run",

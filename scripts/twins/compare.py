@@ -69,7 +69,7 @@ def label(seen: Seen, at: int) -> str:
     """What a packet is, by who sent it and why."""
     if at >= len(seen.packets):
         return "nothing"
-    side, _, length, flags, _ = (int(value) for value in seen.packets[at])
+    side, _, length, flags = (int(value) for value in seen.packets[at][:4])
     who, cause = SIDES[side], seen.causes.get(at)
     if flags & SYN:
         return f"{who} {'SYN-ACK' if side else 'SYN'}{' again' if cause else ''}"
@@ -85,7 +85,7 @@ def describe(seen: Seen, at: int) -> str:
     text = label(seen, at)
     if at >= len(seen.packets):
         return text
-    _, seq, length, flags, ack = (int(value) for value in seen.packets[at])
+    _, seq, length, flags, ack = (int(value) for value in seen.packets[at][:5])
     fin = ", FIN" if flags & FIN and "FIN" not in text else ""
     return f"{text} {seq}:{seq + length}{fin}" if length or fin else f"{text} {ack}"
 

@@ -22,7 +22,7 @@ PUSH = 8
 ECN = 8
 """By so many bits the ECN field of the IP header is shifted to stand beside the flags."""
 
-FIELDS = ("side", "seq", "len", "flags", "ack")
+FIELDS = ("side", "seq", "len", "flags", "ack", "connection")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Seen:
 
     `times` are ns since the first packet. `packets` has a row for each: side (0 the client, 1 the server),
     relative sequence number, bytes of data, flags but PSH and above them (`ECN`) the IP header's field,
-    relative acknowledgment number (-1 for none).
+    relative acknowledgment number (-1 for none), connection.
     `causes` gives the cause of each retransmission by its row, `numbers` how often its data had been sent.
     """
 
@@ -42,24 +42,24 @@ class Seen:
     needless: int
 
 
-SEGMENTS = ("number", "side", "seq", "len", "flags", "ack", "time_ns")
+SEGMENTS = ("number", "side", "seq", "len", "flags", "ack", "connection", "time_ns")
 RETRANSMISSIONS = ("number", "cause", "transmission", "need")
 """Columns of the tables that are read. Most of the time that a short capture takes would go to the others."""
 
 
 def read_capture(path: Path) -> Seen:
-    """Reads a capture of one connection and judges its retransmissions."""
+    """Reads a capture and judges its retransmissions."""
     segments: dict[str, list[pa.Array]] = {name: [] for name in SEGMENTS}
     again: dict[str, list[pa.Array]] = {name: [] for name in RETRANSMISSIONS}
     for part in Reading([path], Options(jobs=1, tables=("segments", "retransmissions"))):
         for into, table in ((segments, part["segments"]), (again, part["retransmissions"])):
             for name, arrays in into.items():
                 arrays.append(values_of(*table[name], rows=0))
-    number, side, seq, length, flags, ack, time = (_numbers(segments[name]) for name in SEGMENTS)
+    number, side, seq, length, flags, ack, connection, time = (_numbers(segments[name]) for name in SEGMENTS)
     # Which of two packets of one nanosecond was first says how events are ordered, not how a host behaves.
     order = np.lexsort((number, side == 1, time))
     flags = flags & ~PUSH | ecn_fields(path)[number - 1] << ECN
-    columns = [side, seq, length, flags, ack]
+    columns = [side, seq, length, flags, ack, connection]
     index = {int(number[at]): n for n, at in enumerate(order)}
     numbers, causes, sent, need = (_values(again[name]) for name in RETRANSMISSIONS)
     return Seen(

@@ -91,13 +91,13 @@ def summary_text(table: pl.DataFrame) -> str:
         [
             row["group"],
             row["profile"],
-            _share(row["identical"], row["scenarios"]),
-            _share(row["each_side_identical"], row["scenarios"]),
+            share(row["identical"], row["scenarios"]),
+            share(row["each_side_identical"], row["scenarios"]),
             str(row["within_1us"]),
             str(row["within_1ms"]),
-            _share(row["same_causes"], row["scenarios"]),
-            *(_number(row[f"{name}_ms"]) for name in ("median", "p90", "max")),
-            *(_number(row[f"{name}_percent"]) for name in ("median", "p90", "max")),
+            share(row["same_causes"], row["scenarios"]),
+            *(number(row[f"{name}_ms"]) for name in ("median", "p90", "max")),
+            *(number(row[f"{name}_percent"]) for name in ("median", "p90", "max")),
         ]
         for row in summary(table).iter_rows(named=True)
     ]
@@ -124,7 +124,7 @@ def _kinds(table: pl.DataFrame) -> str:
             [
                 str(row["scenarios"]),
                 row["kind"],
-                f"{_number(row['median_percent'])} %",
+                f"{number(row['median_percent'])} %",
                 f"{row['example']}: packet {row['first_packet']}, uml {row['uml_first_packet']}, "
                 f"model {row['model_first_packet']}",
             ]
@@ -188,14 +188,16 @@ def _real(real: pl.DataFrame) -> Sequence[str]:
 
 def _quantiles(table: pl.DataFrame, column: str) -> list[str]:
     values = table[column].abs()
-    return [_number(v) for v in (values.median(), values.quantile(0.9), values.max())]
+    return [number(v) for v in (values.median(), values.quantile(0.9), values.max())]
 
 
-def _share(part: int, whole: int) -> str:
+def share(part: int, whole: int) -> str:
+    """A part of a whole, with its percentage."""
     return f"{part} ({100 * part / whole:.1f} %)"
 
 
-def _number(value: Any) -> str:
+def number(value: Any) -> str:
+    """A value in two digits; nothing for None."""
     if value is None:
         return ""
     return f"{value:.2g}" if abs(value) < 10 else f"{value:,.0f}"

@@ -195,6 +195,14 @@ pub struct OptionsConfig {
     /// (LK-SYN-1).
     #[serde(default, skip_serializing_if = "is_default")]
     pub sack_before_timestamps: bool,
+    /// So many SACK blocks are remembered (LK-SACK-2); absent: six.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack_blocks: Option<u32>,
+    /// Answers to segments without data that are not acceptable are so far apart at least. A SYN in an established
+    /// connection is one of them, and so is an ACK that was overtaken, and nothing of it is taken; data with an
+    /// old timestamp are reported as duplicates (LK-SYN-2, LK-PAWS-1). Absent: no such rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers_apart: Option<Duration>,
 }
 
 /// Socket buffers.
@@ -315,6 +323,10 @@ pub struct HandshakeConfig {
     /// (LK-IW-2).
     #[serde(default, skip_serializing_if = "is_default")]
     pub one_segment_after_answers: bool,
+    /// And it stays as it is if no timer sent one again, or if the peer echoes the timestamp of the first: the
+    /// timeouts were needless (LK-IW-2).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timeouts_may_be_needless: bool,
     /// The ACK that completes a passive open counts as an ACK of new data and opens cwnd (FB-IW-2).
     pub third_segment_opens_cwnd: bool,
 }
@@ -420,6 +432,10 @@ pub struct DelayedAckConfig {
     /// `quick-ack`: a FIN is acknowledged as data are, and what follows it is taken for an answer (LK-ACK-4).
     #[serde(default, skip_serializing_if = "is_default")]
     pub fin_waits: bool,
+    /// `quick-ack`: two short segments of one size in a row are full ones from there on, and two since the last ACK
+    /// are acknowledged when a read empties the buffer, even where data are sent in answer (LK-ACK-8).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub measures_short: bool,
     /// Acknowledgments of data out of order are held back for a short time; absent: each leaves at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionConfig>,
@@ -437,6 +453,10 @@ pub struct CompressionConfig {
     pub slack: Duration,
     /// Most that are held back together.
     pub most: u32,
+    /// Where so many blocks are reported, one that is held back leaves before a further one is begun; absent: it
+    /// does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
 }
 
 /// For values that a file leaves out.

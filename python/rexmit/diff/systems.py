@@ -40,6 +40,8 @@ SEED = 1
 """Of the random streams of every run: both systems draw the same."""
 
 Scenario = Mapping[str, Any]
+Options = Mapping[str, Any]
+"""What a run is asked beside its captures, in the words of both engines."""
 
 
 @dataclass(frozen=True)
@@ -130,29 +132,32 @@ class System:
         *,
         states: bool = False,
         key: int | None = None,
+        snap_len: int | None = None,
     ) -> dict[int, Ran]:
         """Runs scenarios, each by its number, whose captures go into `folder`.
 
         A run depends on its scenario and its number, and not on what else is run; with `key` its random
         numbers are those of the scenario of that number. With `states` the table of states is noted at every
-        change. Raises StudyError for a scenario that cannot be run at all.
+        change. `snap_len` is the most bytes of a packet that its captures keep. Raises StudyError for a
+        scenario that cannot be run at all.
         """
         run = self._on_kernels if self.is_kernel else self._in_process
         tables = {number: self.scenario(one) for number, one in scenarios.items()}
-        return dict(run(tables, folder, states, lambda number: str(number if key is None else key)))
+        options: dict[str, Any] = {"state": "changes"} if states else {}
+        if snap_len is not None:
+            options["capture_snap_len"] = snap_len
+        return dict(run(tables, folder, options, lambda number: str(number if key is None else key)))
 
     def _captures(self, folder: Path, number: int) -> tuple[Path, Path]:
         server, client = (folder / f"run-{number}-{host}.pcapng" for host in HOSTS)
         return server, client
 
     def _in_process(
-        self, scenarios: Mapping[int, Scenario], folder: Path, states: bool, key: Callable[[int], str]
+        self, scenarios: Mapping[int, Scenario], folder: Path, options: Options, key: Callable[[int], str]
     ) -> Iterator[tuple[int, Ran]]:
         def one(number: int) -> tuple[int, Ran]:
             captures = self._captures(folder, number)
-            wanted = {"capture_server": str(captures[0]), "capture_client": str(captures[1])}
-            if states:
-                wanted["state"] = "changes"
+            wanted = {"capture_server": str(captures[0]), "capture_client": str(captures[1]), **options}
             try:
                 answer = _native.run_one(
                     to_json(scenarios[number]), SEED, key(number), to_json(wanted), asked
@@ -165,7 +170,7 @@ class System:
             yield from pool.map(one, scenarios)
 
     def _on_kernels(
-        self, scenarios: Mapping[int, Scenario], folder: Path, states: bool, key: Callable[[int], str]
+        self, scenarios: Mapping[int, Scenario], folder: Path, options: Options, key: Callable[[int], str]
     ) -> Iterator[tuple[int, Ran]]:
         kernel, reach = self.kernel, Reach((folder.resolve(),), of_this_system([engine()]))
 
@@ -176,10 +181,8 @@ class System:
 
         def job(number: int) -> RunJob:
             captures = [str(path.resolve()) for path in self._captures(folder, number)]
-            options: dict[str, Any] = {"virtual_hz": kernel.hz, "captures": captures}
-            if states:
-                options["state"] = "changes"
-            return RunJob(number, scenarios[number], SEED, key(number), options)
+            wanted = {"virtual_hz": kernel.hz, "captures": captures, **options}
+            return RunJob(number, scenarios[number], SEED, key(number), wanted)
 
         cores = usable_cores()
         crew = Crew(launch, job, cores, pinned=True, block=max(len(scenarios) // (2 * cores), 1))

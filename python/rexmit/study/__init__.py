@@ -1,7 +1,7 @@
 """Studies: a scenario, what varies, and the design. Reads files; runs nothing."""
 
 from rexmit.study.design import Design, Point, RunSequence
-from rexmit.study.draw import SCENARIO_FAMILIES, draw_scenario
+from rexmit.study.draw import SCENARIO_FAMILIES, WIDE_GROUPS, draw_scenario
 from rexmit.study.factors import Factor
 from rexmit.study.find import StudyEntry, find_study, list_studies
 from rexmit.study.schema import study_schema
@@ -9,6 +9,7 @@ from rexmit.study.spec import StudySpec, load_spec
 
 __all__ = [
     "SCENARIO_FAMILIES",
+    "WIDE_GROUPS",
     "Design",
     "Factor",
     "Point",

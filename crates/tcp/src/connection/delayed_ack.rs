@@ -2,7 +2,7 @@
 //! to FB-ACK-8). Linux's credit of immediate ACKs is in `receive/quick_ack.rs`.
 
 use rexmit_units::{Duration, Instant};
-use rexmit_wire::TcpSegment;
+use rexmit_wire::{Flags, TcpSegment};
 
 use super::{Tcb, Timers};
 use crate::profile::{AckPolicy, CompressionConfig};
@@ -10,10 +10,10 @@ use crate::receive::DataInOrder;
 
 impl Tcb {
     /// Is the ACK of an in-order segment held?
-    pub(super) fn decide_ack(&mut self, now: Instant, len: u32) {
+    pub(super) fn decide_ack(&mut self, now: Instant, len: u32, flags: Flags) {
         let policy = self.profile.delayed_ack.policy;
         if policy == AckPolicy::QuickAck {
-            self.note_data_in_order(now, len);
+            self.note_data_in_order(now, len, flags);
         }
         if self.ecn.is_some() && len > 0 {
             self.take_mark(now, self.rcv.nxt + len);
@@ -31,14 +31,30 @@ impl Tcb {
         }
     }
 
-    /// LX-ACK-1. That the window can be kept is taken for granted: the applications here read at once.
-    fn is_quick_ack_due(&self, len: u32) -> bool {
-        self.marks.zero_window_sent || self.rcv.quick.is_due(self.unacked() + len)
+    /// LX-ACK-1; where the buffer's memory is counted, LK-ACK-9.
+    fn is_quick_ack_due(&mut self, len: u32) -> bool {
+        self.is_due_by_amount(self.unacked() + len)
+            || self.marks.zero_window_sent
+            || self.rcv.quick.has_credit()
     }
 
-    fn note_data_in_order(&mut self, now: Instant, len: u32) {
+    /// More than a full segment waits, and the window can be kept.
+    fn is_due_by_amount(&mut self, unacked: u32) -> bool {
+        unacked > self.rcv.quick.full() && self.keeps_window()
+    }
+
+    /// A window is reckoned: where little memory is left, no acknowledgment is hurried any more.
+    pub(super) fn look_at_memory(&mut self) {
+        if self.rcv.tuning.as_ref().is_some_and(|tuning| tuning.is_short()) {
+            self.rcv.quick.spend();
+        }
+    }
+
+    fn note_data_in_order(&mut self, now: Instant, len: u32, flags: Flags) {
         let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-        let data = DataInOrder { now, len, window };
+        let header = if self.marks.timestamps { 12 } else { 0 };
+        let data =
+            DataInOrder { now, len, window, header, ends: flags.has(Flags::PSH) || flags.has(Flags::FIN) };
         self.rcv.quick.on_data(&self.profile.delayed_ack, &data, self.rtt.rto());
     }
 
@@ -79,10 +95,25 @@ impl Tcb {
 
     /// The window would be no smaller than the last one, before the application reads: otherwise its read is waited for
     /// (`__tcp_ack_snd_check`).
-    fn keeps_window(&self) -> bool {
+    fn keeps_window(&mut self) -> bool {
+        self.look_at_memory();
         let Some(tuning) = &self.rcv.tuning else { return true };
-        let last = self.rcv.adv.diff(self.rcv.last_ack_sent).max(0) as u32;
-        tuning.window(self.rcv.scale, self.rcv.quick.full()) >= last
+        let last = self.last_window();
+        tuning.window(self.rcv.scale, self.rcv.quick.full(), last) >= last
+    }
+
+    /// An ACK is held back, and this segment begins a further block of the report: that one leaves first
+    /// (`tcp_sack_compress_send_ack`).
+    pub(super) fn is_report_full(&self, segment: &TcpSegment) -> bool {
+        let Some(blocks) = self.profile.delayed_ack.compression.and_then(|config| config.blocks) else {
+            return false;
+        };
+        let (start, end) = (segment.seq, segment.seq + segment.payload.len());
+        let ahead = start > self.rcv.nxt && end > start && !self.state.has_peer_fin();
+        ahead
+            && self.marks.sack
+            && self.rcv.compressed.holds()
+            && self.rcv.sacks.is_beyond(start, end, blocks as usize)
     }
 
     /// Data out of order, or that fill a hole in part, may be acknowledged a little later (LK-ACK-5). True if
@@ -97,7 +128,7 @@ impl Tcb {
         let len = segment.payload.len();
         let in_order = segment.seq == self.rcv.nxt;
         if in_order {
-            self.note_data_in_order(now, len);
+            self.note_data_in_order(now, len, segment.flags);
         } else if !self.profile.delayed_ack.order_keeps_credit {
             self.note_trouble();
         }
@@ -106,9 +137,9 @@ impl Tcb {
         }
         let fin = self.take_out_of_order(segment, len, fin);
         // What has moved rcv_nxt, or let the window grow, counts.
-        let quick = self.marks.zero_window_sent
-            || self.rcv.quick.has_credit()
-            || (self.rcv.quick.is_due(self.unacked()) && self.keeps_window());
+        let quick = self.is_due_by_amount(self.unacked())
+            || self.marks.zero_window_sent
+            || self.rcv.quick.has_credit();
         let filled = in_order && self.rcv.out_of_order.is_empty();
         if filled || quick || !self.marks.sack || self.rcv.compressed.is_due(config, self.rcv.nxt) {
             self.marks.ack_now = true;

@@ -91,6 +91,7 @@ impl Tcb {
             ..TcpSegment::default()
         };
         if self.snd.max == self.snd.iss {
+            self.first_syn_stamp = segment.timestamps.map(|stamps| stamps.value);
             self.timed = Some((self.snd.iss, now));
         } else {
             self.timed = None;
@@ -193,6 +194,9 @@ impl Tcb {
                 .then(|| Timestamps { value: self.timestamp(now), echo: self.rcv.ts_recent }),
             ..TcpSegment::default()
         };
+        if self.syn_ack_sent == 0 {
+            self.first_syn_stamp = segment.timestamps.map(|stamps| stamps.value);
+        }
         self.timed = if self.syn_ack_sent == 0 { Some((self.snd.iss, now)) } else { None };
         self.rcv.adv = self.rcv.nxt + u32::from(segment.window);
         self.syn_ack_sent += 1;
@@ -251,13 +255,13 @@ impl Tcb {
         self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
-        self.note_handshake_timeouts();
+        self.note_handshake_timeouts(segment);
         self.marks.ack_now = true;
         self.raise(Event::Connected);
     }
 
     /// The handshake's third segment reaches the passive side: the first congestion window is settled.
-    pub(super) fn complete_passive_open(&mut self, now: Instant) {
+    pub(super) fn complete_passive_open(&mut self, now: Instant, segment: &TcpSegment) {
         self.start_measuring(now);
         self.start_tuning(now);
         self.settle_ecn();
@@ -271,14 +275,25 @@ impl Tcb {
         if self.marks.syn_ack_timed_out && self.profile.handshake.one_segment_after_syn_ack_timeout {
             self.window.cwnd = self.snd.mss;
         }
-        self.note_handshake_timeouts();
+        self.note_handshake_timeouts(segment);
         self.raise(Event::Connected);
     }
 
+    /// The peer echoes the timestamp of our first SYN or SYN-ACK (`tcp_try_undo_spurious_syn`).
+    fn is_first_syn_echoed(&self, segment: &TcpSegment) -> bool {
+        let echo = segment.timestamps.filter(|_| self.marks.timestamps).map(|stamps| stamps.echo);
+        echo.is_some() && echo == self.first_syn_stamp
+    }
+
     /// Repeated losses in the handshake leave one segment to begin with (RFC 5681 section 3.1).
-    fn note_handshake_timeouts(&mut self) {
+    fn note_handshake_timeouts(&mut self, segment: &TcpSegment) {
         let handshake = &self.profile.handshake;
         let again = u64::from(self.syn_ack_sent.saturating_sub(1));
+        if handshake.timeouts_may_be_needless
+            && (self.counters.timeouts == 0 || self.is_first_syn_echoed(segment))
+        {
+            return;
+        }
         let answers = if handshake.one_segment_after_answers { again } else { 0 };
         let repeated = self.counters.timeouts.max(answers);
         if handshake.one_segment_after_timeouts.is_some_and(|n| repeated >= u64::from(n)) {

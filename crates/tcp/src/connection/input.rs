@@ -52,8 +52,21 @@ impl Tcb {
             }
             return;
         }
-        let too_old = self.is_too_old(segment);
-        if too_old && segment.seq_len() == 0 {
+        let mut too_old = self.is_too_old(segment);
+        if let Some(apart) = self.profile.options.answers_apart.filter(|_| self.state >= State::Established) {
+            too_old &= !self.is_disordered_ack(segment);
+            let syn = segment.flags.has(Flags::SYN);
+            if syn || (too_old && segment.seq_len() == 0) {
+                self.answer_rarely(now, apart);
+                self.output(now, recovery);
+                return;
+            }
+            if too_old && segment.seq < self.rcv.nxt {
+                let end = (segment.seq + segment.payload.len()).min(self.rcv.nxt);
+                self.note_duplicate(segment.seq, end);
+                self.note_trouble();
+            }
+        } else if too_old && segment.seq_len() == 0 {
             return; // An ACK that was overtaken says nothing, and an answer would look like a duplicate.
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
@@ -104,7 +117,7 @@ impl Tcb {
                 scale = 0; // FB-WIN-4
             }
             self.snd.wl1 = segment.seq - 1;
-            self.complete_passive_open(now);
+            self.complete_passive_open(now, segment);
         }
         let window = u32::from(segment.window) << scale;
         if !segment.payload.is_empty() {
@@ -121,6 +134,10 @@ impl Tcb {
         if self.ecn.is_some() {
             self.take_cwr(segment);
         }
+        if self.is_report_full(segment) {
+            self.marks.ack_now = true;
+            self.output(now, recovery);
+        }
         self.on_text(now, segment);
         if need_output || self.marks.ack_now {
             self.output(now, recovery);
@@ -136,6 +153,29 @@ impl Tcb {
     fn is_too_old(&self, segment: &TcpSegment) -> bool {
         self.marks.timestamps
             && segment.timestamps.is_some_and(|t| SeqNumber(t.value) < SeqNumber(self.rcv.ts_recent))
+    }
+
+    /// An ACK that was overtaken a short while ago and says nothing new: it counts as a duplicate (`tcp_disordered_ack`).
+    fn is_disordered_ack(&self, segment: &TcpSegment) -> bool {
+        let Some(stamps) = segment.timestamps else { return false };
+        let age =
+            self.profile.clock.timestamp_unit * u64::from(self.rcv.ts_recent.wrapping_sub(stamps.value));
+        segment.seq_len() == 0
+            && segment.seq == self.rcv.nxt
+            && segment.ack == self.snd.una
+            && (1..=self.snd.wnd).contains(&(u32::from(segment.window) << self.snd.scale))
+            && age <= self.rtt.rto()
+    }
+
+    /// What is not acceptable is answered, if nothing was for a while (`tcp_oow_rate_limited`).
+    fn answer_rarely(&mut self, now: Instant, apart: Duration) {
+        let ticks = |at: Instant| self.clock.ticks(at);
+        let soon =
+            self.answered.is_some_and(|last| self.clock.span(ticks(now).saturating_sub(ticks(last))) < apart);
+        if !soon {
+            self.answered = Some(now);
+            self.marks.ack_now = true;
+        }
     }
 
     /// Bytes that may still arrive.
@@ -202,6 +242,8 @@ impl Tcb {
         self.note_duplicate(segment.seq, segment.seq + len);
         self.note_trouble();
         self.marks.ack_now = true;
+        // What reaches the last ACK's number lies in the window still, and its answer is one of data (LK-ACK-2).
+        self.marks.ack_owed |= len > 0 && segment.seq + len >= self.rcv.last_ack_sent;
         segment.payload = Payload::EMPTY;
         segment.flags = segment.flags.without(Flags::FIN);
         // It stays old: neither its window nor its timestamp may pass for news (BSD's order).
@@ -221,7 +263,8 @@ impl Tcb {
 
     /// RFC 7323 section 4.3: the timestamp of the segment that the last ACK's number lies in.
     fn note_timestamp(&mut self, segment: &TcpSegment) {
-        if let Some(stamps) = segment.timestamps {
+        // One that was overtaken may pass as a duplicate; its timestamp stays old.
+        if let Some(stamps) = segment.timestamps.filter(|_| !self.is_too_old(segment)) {
             let end = segment.seq + segment.seq_len();
             if segment.seq <= self.rcv.last_ack_sent && self.rcv.last_ack_sent <= end {
                 self.rcv.ts_recent = stamps.value;

@@ -261,7 +261,8 @@ impl Tcb {
         }
         let promised = self.rcv.adv.diff(self.rcv.nxt);
         if let Some(tuning) = &self.rcv.tuning {
-            return tuning.is_update_due(promised.max(0) as u32, self.rcv.scale, self.rcv.quick.full());
+            let (promised, last) = (promised.max(0) as u32, self.last_window());
+            return tuning.is_update_due(promised, self.rcv.scale, self.rcv.quick.full(), last);
         }
         let advance = i64::from(space.min(MAX_WINDOW << self.rcv.scale)) - i64::from(promised);
         if config.update_segments == 0 {
@@ -539,7 +540,7 @@ impl Tcb {
     fn advertised_window(&self) -> u32 {
         let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         if let Some(tuning) = &self.rcv.tuning {
-            let window = tuning.window(self.rcv.scale, self.rcv.quick.full());
+            let window = tuning.window(self.rcv.scale, self.rcv.quick.full(), self.last_window());
             // Never less than promised, which the shift may round up.
             let kept = promised.next_multiple_of(1 << self.rcv.scale);
             return if window < promised { kept } else { window }.min(MAX_WINDOW << self.rcv.scale);
@@ -551,6 +552,11 @@ impl Tcb {
         space.max(promised).min(MAX_WINDOW << self.rcv.scale)
     }
 
+    /// The window as it was last advertised (`rcv_wnd`).
+    pub(super) fn last_window(&self) -> u32 {
+        self.rcv.adv.diff(self.rcv.last_ack_sent).max(0) as u32
+    }
+
     /// Any ACK that was owed has now been sent (FB-ACK-2).
     #[inline]
     pub(super) fn after_ack_sent(&mut self, field: u16) {
@@ -560,6 +566,7 @@ impl Tcb {
         self.rcv.last_ack_sent = self.rcv.nxt;
         if self.profile.delayed_ack.policy == AckPolicy::QuickAck {
             let owed = self.marks.ack_owed;
+            self.look_at_memory();
             self.rcv.quick.on_ack_sent(&self.profile.delayed_ack, owed);
             self.rcv.compressed.on_ack_sent();
         }

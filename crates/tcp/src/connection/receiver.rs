@@ -25,7 +25,7 @@ impl Tcb {
         }
         if in_order && self.rcv.out_of_order.is_empty() {
             self.note_arrival(len, true);
-            self.decide_ack(now, len);
+            self.decide_ack(now, len, segment.flags);
             if len > 0 && segment.flags.has(Flags::PSH) {
                 self.rcv.quick.on_push(&self.profile.delayed_ack);
             }
@@ -128,7 +128,8 @@ impl Tcb {
             }
             // A FIN that has just been reached moves rcv_nxt over it later.
             let nxt = self.rcv.nxt + u32::from(done.fin && reported > end);
-            self.rcv.sacks.update(segment.seq, reported, nxt);
+            let most = self.profile.options.sack_blocks.map_or(usize::MAX, |n| n as usize);
+            self.rcv.sacks.update_within(segment.seq, reported, nxt, most);
         }
         done.fin
     }

@@ -75,6 +75,8 @@ impl Tcb {
             && self.rcv.quick.is_due_on_read(self.unacked(), self.rcv.unread == 0)
         {
             self.marks.ack_now = true; // LX-ACK-4
+        } else if self.rcv.tuning.as_ref().is_some_and(|tuning| tuning.may_update(self.receive_window())) {
+            self.look_at_memory();
         }
         self.marks.reading = true;
         self.output(now, recovery);

@@ -267,6 +267,10 @@ pub struct Tcb {
     /// When the last data left.
     pub(crate) last_data_sent: Instant,
     pub(super) syn_ack_sent: u32,
+    /// The timestamp of our first SYN or SYN-ACK.
+    pub(super) first_syn_stamp: Option<u32>,
+    /// When a segment that is not acceptable was answered last.
+    pub(super) answered: Option<Instant>,
     /// Expiries of the SYN-ACK's timer.
     pub(super) syn_ack_timeouts: u32,
     /// Doublings of the persist timer.
@@ -349,6 +353,8 @@ impl Tcb {
             last_arrival: Instant::ZERO,
             last_data_sent: Instant::ZERO,
             syn_ack_sent: 0,
+            first_syn_stamp: None,
+            answered: None,
             syn_ack_timeouts: 0,
             persist_shift: 0,
             growth: growth::Growth::default(),

@@ -3,7 +3,7 @@
 //! (LK-ACK-5). What every policy has in common is in `connection/delayed_ack.rs`.
 //!
 //! Deviations: where a profile does not say so, a timer that is about to expire does not send its ACK at once
-//! when another segment arrives; what counts as a full segment never shrinks.
+//! when another segment arrives, and what counts as a full segment never shrinks.
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
@@ -12,6 +12,8 @@ use crate::profile::{CompressionConfig, DelayedAckConfig};
 
 /// What the receiver takes for a full segment at first (LX-ACK-4).
 const FIRST_FULL: u32 = 536;
+/// No peer has shorter ones (`TCP_MIN_MSS`).
+const LEAST_FULL: u32 = 88;
 
 /// The receiver's state.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,10 @@ pub(crate) struct QuickAck {
     arrival: Instant,
     /// A short segment has come since the last ACK (the kernel's mark for PSH).
     short: bool,
+    /// And another one.
+    twice: bool,
+    /// The last segment, if it was short but may have been a full one.
+    last: u32,
     /// Data are sent in answer, which an ACK could ride on.
     interactive: bool,
 }
@@ -38,6 +44,8 @@ impl Default for QuickAck {
             full: FIRST_FULL,
             arrival: Instant::ZERO,
             short: false,
+            twice: false,
+            last: 0,
             interactive: false,
         }
     }
@@ -51,15 +59,23 @@ pub(crate) struct DataInOrder {
     pub len: u32,
     /// The window that is advertised, in bytes.
     pub window: u32,
+    /// Bytes of options that each segment has.
+    pub header: u32,
+    /// It has PSH or FIN.
+    pub ends: bool,
 }
 
 impl QuickAck {
     /// Data arrived in order. `rto` is the receiver's own.
     pub fn on_data(&mut self, config: &DelayedAckConfig, data: &DataInOrder, rto: Duration) {
-        let &DataInOrder { now, len, window } = data;
+        let &DataInOrder { now, len, window, .. } = data;
+        let last = std::mem::take(&mut self.last);
         if len >= self.full {
             self.full = len;
+        } else if config.measures_short && self.is_full_now(data, last) {
+            self.full = len;
         } else {
+            self.twice |= self.short && config.measures_short;
             self.short = true;
         }
         let half = Duration::from_nanos(self.delay.as_nanos() / 2);
@@ -76,6 +92,17 @@ impl QuickAck {
         } else if gap > rto {
             self.refill(config, window);
         }
+    }
+
+    /// A segment that is long enough to be a full one, or does not end anything, is one if the one before was as long
+    /// (`tcp_measure_rcv_mss`).
+    fn is_full_now(&mut self, data: &DataInOrder, last: u32) -> bool {
+        let len = data.len + data.header;
+        if len < FIRST_FULL && (len < LEAST_FULL || data.ends) {
+            return false;
+        }
+        self.last = data.len;
+        data.len == last
     }
 
     /// Out-of-order or repeated data: the sender wants to know at once (LX-ACK-2).
@@ -124,7 +151,8 @@ impl QuickAck {
 
     /// Has a read to acknowledge `unacked` bytes, `emptied` telling that it left nothing (LX-ACK-4)?
     pub fn is_due_on_read(&self, unacked: u32, emptied: bool) -> bool {
-        unacked > self.full || (unacked > 0 && emptied && self.short && !self.interactive)
+        let short = self.twice || (self.short && !self.interactive);
+        unacked > self.full || (unacked > 0 && emptied && short)
     }
 
     /// How long an ACK may wait (LX-ACK-3).
@@ -137,6 +165,11 @@ impl QuickAck {
             most = most.min(srtt.max(config.least));
         }
         self.delay.min(most)
+    }
+
+    /// No credit is left.
+    pub fn spend(&mut self) {
+        self.credit = 0;
     }
 
     /// What the receiver takes for a full segment.
@@ -171,7 +204,7 @@ impl QuickAck {
 
     /// An ACK has left; each uses up one of the credit, where it owed one (`owed`) or the profile does not ask.
     pub fn on_ack_sent(&mut self, config: &DelayedAckConfig, owed: bool) {
-        self.short = false;
+        (self.short, self.twice) = (false, false);
         if config.credit_for_data && !owed {
             return;
         }
@@ -211,6 +244,11 @@ impl Compressed {
         false
     }
 
+    /// Is one held back?
+    pub fn holds(&self) -> bool {
+        self.held > 0
+    }
+
     /// An ACK has left.
     pub fn on_ack_sent(&mut self) {
         self.held = 0;
@@ -235,6 +273,7 @@ mod tests {
             due_timer_answers: false,
             push_is_short: false,
             fin_waits: false,
+            measures_short: false,
             compression: None,
         }
     }
@@ -244,7 +283,7 @@ mod tests {
     }
 
     fn data(ms: u64, len: u32, window: u32) -> DataInOrder {
-        DataInOrder { now: at(ms), len, window }
+        DataInOrder { now: at(ms), len, window, header: 12, ends: false }
     }
 
     fn with_arrivals(times: &[u64]) -> QuickAck {

@@ -23,6 +23,17 @@ impl SackList {
 
     /// Takes note of `[start, end)`, which has just arrived; `nxt` is rcv_nxt after it.
     pub fn update(&mut self, start: SeqNumber, end: SeqNumber, nxt: SeqNumber) {
+        self.update_within(start, end, nxt, REMEMBERED);
+    }
+
+    /// Would `[start, end)` be a further block, or a part of one, behind the first `n`?
+    pub fn is_beyond(&self, start: SeqNumber, end: SeqNumber, n: usize) -> bool {
+        let blocks = &self.blocks[..usize::from(self.len)];
+        blocks.iter().position(|&(left, right)| start <= right && left <= end).unwrap_or(blocks.len()) >= n
+    }
+
+    /// `update` where only `most` blocks are remembered.
+    pub fn update_within(&mut self, start: SeqNumber, end: SeqNumber, nxt: SeqNumber, most: usize) {
         let (mut head, mut kept, mut n) = ((start, end), [(SeqNumber(0), SeqNumber(0)); REMEMBERED], 0);
         for &(left, right) in &self.blocks[..usize::from(self.len)] {
             if left >= right || left <= nxt {
@@ -39,7 +50,7 @@ impl SackList {
         if head.0 > nxt {
             self.blocks[0] = head;
             len = 1;
-            n = n.min(REMEMBERED - 1);
+            n = n.min(most.clamp(1, REMEMBERED) - 1);
         }
         self.blocks[len..len + n].copy_from_slice(&kept[..n]);
         self.len = (len + n) as u8;

@@ -2,7 +2,7 @@
 //! `tcp_select_initial_window`, `tcp_init_buffer_space`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
 //! `__tcp_select_window` of Linux 6.1, with `tcp_adv_win_scale` 1: half of the memory is window.
 //!
-//! Not modelled: limits of the host's memory, and packets that are put together to save it.
+//! Not modelled: limits of the host's memory, and packets out of order that are put together to save it.
 
 use std::collections::VecDeque;
 
@@ -34,6 +34,8 @@ pub(crate) struct ReceiveTuning {
     mss: u32,
     /// Packets that wait to be read: bytes left, memory.
     queue: VecDeque<(u32, u32)>,
+    /// Bytes that still fit into the memory of the last of those.
+    room: u32,
     /// Memory of those, and of packets out of order.
     ordered: u32,
     disordered: u32,
@@ -48,10 +50,15 @@ fn memory(len: u32) -> u32 {
     (len + AROUND).next_power_of_two() + DESCRIPTOR
 }
 
+/// The part of memory that is window (`tcp_win_from_space` with `tcp_adv_win_scale` 1).
+fn half(memory: u32) -> u32 {
+    memory - memory / 2
+}
+
 impl ReceiveTuning {
     /// The window of a SYN: whole segments of half the memory.
     pub fn first_window(config: &TuningConfig, mss: u32) -> u32 {
-        let space = (config.first.0.min(1 << 30) / 2) as u32;
+        let space = half(config.first.0.min(1 << 30) as u32);
         let whole = if space > mss { space - space % mss } else { space };
         whole.min(65_535)
     }
@@ -59,7 +66,7 @@ impl ReceiveTuning {
     /// Once the connection is established; `mss` has its options deducted, and `window` is what was promised.
     pub fn new(config: TuningConfig, mss: u32, window: u32, now: Instant) -> Self {
         let buffer = config.first.0.min(1 << 30) as u32;
-        let most = buffer / 2;
+        let most = half(buffer);
         // One segment is kept back.
         let clamp = if most > 2 * mss { (most - mss).max(2 * mss) } else { most };
         let ssthresh = window.min(clamp);
@@ -71,6 +78,7 @@ impl ReceiveTuning {
             ssthresh,
             mss,
             queue: VecDeque::new(),
+            room: 0,
             ordered: 0,
             disordered: 0,
             space,
@@ -81,35 +89,64 @@ impl ReceiveTuning {
 
     /// `tcp_space`.
     fn space(&self) -> u32 {
-        self.buffer.saturating_sub(self.ordered + self.disordered) / 2
+        half(self.buffer.saturating_sub(self.ordered + self.disordered))
     }
 
-    /// The window to advertise, in units of `1 << scale`; `full` is a full segment as seen by the receiver.
-    pub fn window(&self, scale: u8, full: u32) -> u32 {
+    /// Less than half of the window is free: no acknowledgment is hurried (`__tcp_select_window`).
+    pub fn is_short(&self) -> bool {
+        self.space() < self.clamp.min(half(self.buffer)) / 2
+    }
+
+    /// The window to advertise, in units of `1 << scale`; `full` is a full segment as seen by the receiver, and
+    /// `last` what was advertised last.
+    pub fn window(&self, scale: u8, full: u32, last: u32) -> u32 {
         let mut free = self.space();
-        let allowed = self.buffer / 2;
+        let allowed = half(self.buffer);
+        let most = self.clamp.min(allowed);
+        let full = full.min(most);
         let unit = 1 << scale;
-        if free < self.clamp.min(allowed) / 2 {
+        if self.is_short() {
             free -= free % unit;
             if free < allowed / 16 || free < full {
                 return 0;
             }
         }
         let window = free.min(self.ssthresh);
-        if scale > 0 { window.next_multiple_of(unit) } else { window - window % self.mss.max(1) }
+        match () {
+            () if scale > 0 => window.next_multiple_of(unit),
+            // Without a scale whole segments are offered, and one that is less than a segment off stays.
+            () if last + full <= window || last > window => window - window % full.max(1),
+            () if full == most && window > last + most / 2 => window,
+            () => last,
+        }
+    }
+
+    /// Reading may show that the window has grown to twice what was promised (`__tcp_cleanup_rbuf`).
+    pub fn may_update(&self, promised: u32) -> bool {
+        2 * promised <= self.clamp
     }
 
     /// A window update is worth while: twice of what was promised, and that at most half.
-    pub fn is_update_due(&self, promised: u32, scale: u8, full: u32) -> bool {
-        let window = if 2 * promised <= self.clamp { self.window(scale, full) } else { 0 };
+    pub fn is_update_due(&self, promised: u32, scale: u8, full: u32, last: u32) -> bool {
+        let window = if self.may_update(promised) { self.window(scale, full, last) } else { 0 };
         window > 0 && window >= 2 * promised
     }
 
     /// A segment of `len` bytes has come, in order or not; true if the window may grow for it.
     pub fn on_arrival(&mut self, len: u32, in_order: bool, sack: bool) -> bool {
         if in_order {
-            self.queue.push_back((len, memory(len)));
-            self.ordered += memory(len);
+            match self.queue.back_mut() {
+                // What fits behind the last packet is copied there (`tcp_try_coalesce`).
+                Some((left, _)) if len <= self.room => {
+                    *left += len;
+                    self.room -= len;
+                }
+                _ => {
+                    self.queue.push_back((len, memory(len)));
+                    self.ordered += memory(len);
+                    self.room = memory(len) - DESCRIPTOR - AROUND - len;
+                }
+            }
             return len >= SHORT && self.grow(len);
         }
         let grown = sack && self.grow(len);
@@ -122,6 +159,7 @@ impl ReceiveTuning {
         if bytes == 0 {
             return;
         }
+        self.room = 0;
         // Each packet is read on its own. What came out of order is taken for full segments.
         let mss = self.mss.max(1);
         let packets = bytes.div_ceil(mss);
@@ -144,11 +182,11 @@ impl ReceiveTuning {
         if room == 0 {
             return false;
         }
-        let half = memory(len) / 2;
-        let mut allows = half <= len;
+        let part = half(memory(len));
+        let mut allows = part <= len;
         if !allows {
             // `__tcp_grow_window`: packets that waste memory may make a small window grow.
-            let (mut size, mut window) = (half / 2, (self.config.most.0.min(1 << 30) / 4) as u32);
+            let (mut size, mut window) = (part / 2, half(self.config.most.0.min(1 << 30) as u32) / 2);
             while !allows && self.ssthresh <= window && window > 0 {
                 allows = size <= len;
                 size /= 2;
@@ -205,7 +243,7 @@ impl ReceiveTuning {
         let buffer = (window / mss).saturating_mul(packet).min(self.config.most.0.min(1 << 30)) as u32;
         if buffer > self.buffer {
             self.buffer = buffer;
-            self.clamp = buffer / 2;
+            self.clamp = half(buffer);
         }
     }
 }

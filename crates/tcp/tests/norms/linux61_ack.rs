@@ -45,8 +45,10 @@ fn lk_ack_2_the_credit_of_immediate_acknowledgments() {
     let mut t = client(json!({}));
     for n in 1..=16 {
         t.recv(seg(n).ack(1)).expect(ack(at(n + 1)));
+        t.read(1448);
     }
     t.recv(seg(17)).expect_nothing();
+    t.read(1448);
     t.recv(seg(18)).expect(ack(at(19)));
     t.recv(seg(19)).expect_nothing();
     t.expect_at_ms(61, ack(at(20)));

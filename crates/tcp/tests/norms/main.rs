@@ -11,6 +11,7 @@ mod linux2615;
 mod linux269;
 mod linux61;
 mod linux61_ack;
+mod linux61_answers;
 mod linux61_rack;
 mod linux_ack;
 mod rfc;

@@ -7,10 +7,10 @@ scenario = rexmit.draw_scenario(17, seed=3)  # as its file would hold it
 rexmit.run_one(rexmit.draw_scenario(17, seed=3, family="losses"))
 ```
 
-A family says what is drawn: one transfer with single losses or with marks of ECN, TCP in all its kinds,
-SCTP, or all of them. Each scenario is drawn by itself, so that the first thousand of ten thousand are those
-of a thousand; and within it each number has a stream of its own, so that a key that comes to be drawn later
-moves no other.
+A family says what is drawn: one transfer with single losses or with marks of ECN, TCP in groups of paths and
+work, TCP with every setting of a kernel, SCTP, or the last two. Each scenario is drawn by itself, so that the
+first thousand of ten thousand are those of a thousand; and within it each number has a stream of its own, so
+that a key that comes to be drawn later moves no other.
 
 What is drawn is what a host, a path and an application can be told; whether a backend heeds a setting is its
 own affair. Left out are `netem` and its disciplines, which need programs beside the kernel, a second path,
@@ -20,6 +20,7 @@ and code of third parties.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rexmit.errors import UsageError
@@ -29,6 +30,7 @@ from rexmit.study.draw.marks import draw_marks
 from rexmit.study.draw.numbers import Numbers
 from rexmit.study.draw.paths import draw_limit, draw_path
 from rexmit.study.draw.transfers import draw_transfers
+from rexmit.study.draw.wide import WIDE_GROUPS, draw_wide
 
 Scenario = dict[str, Any]
 
@@ -36,8 +38,10 @@ SCENARIO_FAMILIES: Mapping[str, str] = {
     "all": "TCP in three of four scenarios, SCTP in the others",
     "tcp": "TCP: settings of the kernel, every workload, every impairment",
     "sctp": "SCTP, likewise",
-    "losses": "one TCP transfer over a bottleneck, one or two packets lost: those of `make fidelity`",
+    "losses": "one TCP transfer over a bottleneck, one or two packets lost: the basic set of `make fidelity`",
     "marks": "one TCP transfer with ECN over a bottleneck that marks: those of `make fidelity-ecn`",
+    "wide": "the wide set of `make fidelity`: the groups of `wide/...` in turn",
+    **{f"wide/{group}": words for group, words in WIDE_GROUPS.items()},
 }
 """What can be drawn, by its name."""
 
@@ -99,4 +103,6 @@ _DRAWN: Mapping[str, Callable[[int, int], Scenario]] = {
     "sctp": _sctp,
     "losses": _losses,
     "marks": _marks,
+    "wide": draw_wide,
+    **{f"wide/{group}": partial(draw_wide, group=group) for group in WIDE_GROUPS},
 }
