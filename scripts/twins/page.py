@@ -74,8 +74,8 @@ def _about(table: pl.DataFrame) -> list[str]:
         "CUBIC, and a random phase of the timer wheel. "
         f"Each ran on `uml` ({runs.describe('uml')}) and on the model with three stacks. "
         "Of the kernel there are two groups: *plain*, without RACK and tail probes "
-        "(`linux.recovery = 0`, `linux.early_retrans = 0`), which is what the profile `linux-6.1` describes, "
-        "and *default*, as it comes, which is that profile with `recovery.rack` and `recovery.tail_probe`.",
+        "(`linux.recovery = 0`, `linux.early_retrans = 0`), which is what the profile `linux-6.1-no-rack` "
+        "describes, and *default*, as it comes, which is what `linux-6.1` describes.",
         "Sequences are *identical* if the capture at the server has the same packets in the same order: "
         "direction, relative sequence number, length, flags but PSH, relative acknowledgment number; of the "
         "same nanosecond, those that arrive come first. *Each "

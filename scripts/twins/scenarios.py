@@ -15,17 +15,13 @@ SEED = 2026
 """Of all draws. Each scenario has a stream of its own, so that more of them do not change the others."""
 
 PLAIN = {"recovery": 0, "early_retrans": 0}
-"""A kernel without RACK and without tail probes, which is what the profile describes."""
+"""A kernel without RACK and without tail probes, which is what the profile `linux-6.1-no-rack` describes."""
 
 GROUPS: Mapping[str, Mapping[str, int]] = {"plain": PLAIN, "default": {}}
 """Settings of the kernel beside the congestion control: `plain`, and as it comes."""
 
-PLAIN_PROFILE, WHOLE, RFC = "linux-6.1", "linux-6.1 with RACK and TLP", "rfc-2014"
-MODELS: Mapping[str, Mapping[str, Any]] = {
-    PLAIN_PROFILE: {"inherits": "linux-6.1"},
-    WHOLE: {"inherits": "linux-6.1", "recovery": {"rack": True, "tail_probe": True}},
-    RFC: {"inherits": "rfc-2014"},
-}
+PLAIN_PROFILE, WHOLE, RFC = "linux-6.1-no-rack", "linux-6.1", "rfc-2014"
+MODELS: Mapping[str, Mapping[str, Any]] = {name: {"inherits": name} for name in (PLAIN_PROFILE, WHOLE, RFC)}
 """What the model is: stacks of scenarios, by the names that tables give them."""
 
 BBR = "linux-6.1 with BBR"

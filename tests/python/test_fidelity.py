@@ -64,7 +64,7 @@ def test_the_model_sends_what_linux_sends(
     tables = [table_of(draw(number), profile, group) for number in SAME[group]]
     real, model = (
         runs.on(system, tables, tmp_path, lambda _: None)
-        for system in (runs.LINUX, System.parse("linux-6.1"))
+        for system in (runs.LINUX, System.parse(profile))
     )
     for number, one, other in zip(SAME[group], real, model, strict=True):
         row = row_of(one, other, ("uml", "model"))
