@@ -39,8 +39,8 @@ SAME = {
 BBR = (0, 4, 14, 21, 28, 30, 48, 58, 75, 114, 189, 191)
 """Numbers of scenarios that are the same with BBR, some of them with one first phase alone."""
 
-ECN = (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 19, 20, 21, 22, 24)
-"""Numbers of scenarios with marks that are the same, of Reno, CUBIC and DCTCP behind each queue."""
+ECN = (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 19)
+"""Numbers of scenarios with marks that are the same, of Reno, CUBIC and DCTCP."""
 
 NEAR_NS = 1_000
 
