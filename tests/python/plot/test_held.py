@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,9 +33,9 @@ def test_the_band_has_the_rows_of_the_analysis_and_their_words(lost_segment: Pat
     graph, band = drawn.axes
     assert graph.get_xlim() == band.get_xlim()
     found = analyze(lost_segment).held
-    parts = [artist.get_gid() for artist in band.collections]
+    parts = [str(artist.get_gid()) for artist in band.collections]
     assert parts == [f"held-{by}" for by in HELD if by in found["by"].to_list()]
-    first = band.collections[0].get_paths()[0].vertices
+    first: Any = band.collections[0].get_paths()[0].vertices
     start = found.filter(by=parts[0].removeprefix("held-"))["start_ns"][0]
     assert first[:, 0].min() == pytest.approx((start - flow.start_ns) / 1e9)
     (legend,) = drawn.legends
@@ -84,7 +85,7 @@ def test_a_letter_is_read_on_its_colour(by: str) -> None:
     assert (bright[1] + 0.05) / (bright[0] + 0.05) >= 3
 
 
-def luminance(colour: str) -> float:
+def luminance(colour: Any) -> float:
     """Relative luminance (WCAG 2.2)."""
     parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
