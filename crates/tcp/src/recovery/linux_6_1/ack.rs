@@ -128,11 +128,8 @@ impl Linux61 {
         if !not_dup || told.sacked || told.echo || self.packets.phase != Phase::Open {
             tcb.counters.dup_acks += u64::from(told.dupack);
             resend = self.alert(tcb, now, &mut told);
-            if self.counts_marks {
-                // Without SACK what arrived shows only now.
-                let more = self.delivered - delivered - arrived;
-                self.count_marks(tcb, more, told.echo);
-            }
+            // Without SACK what arrived shows only now.
+            self.count_marks(tcb, self.delivered - delivered - arrived, told.echo);
         }
         if told.rearms && !self.schedule_tail_probe(tcb, now, true) {
             let was = tcb.timers.rexmt_for;
