@@ -208,7 +208,8 @@ mod tests {
     #[test]
     fn how_losses_are_found_is_the_kernels_own_setting() {
         let recovery = json!({ "rack": false, "tail_probe": false, "frto": true });
-        let stack = json!({ "inherits": "linux-6.1", "recovery": recovery, "thin": { "linear_timeouts": true } });
+        let stack =
+            json!({ "inherits": "linux-6.1", "recovery": recovery, "thin": { "linear_timeouts": true } });
         let found = settings(json!({ "stack": stack }));
         let linux = &found.linux;
         assert_eq!((linux.recovery, linux.early_retrans, linux.frto), (Some(0), Some(0), Some(2)));

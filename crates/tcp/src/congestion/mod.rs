@@ -303,7 +303,7 @@ impl Congestion {
         match self {
             Self::Reno(c) => c.watch_slow_start(window, round),
             Self::Cubic(c) => c.watch_slow_start(window, round),
-            Self::CubicInteger(_) | Self::Bic(_) | Self::Bbr(_) | Self::Own(_) => {}
+            Self::CubicInteger(_) | Self::Bic(_) | Self::Bbr(_) | Self::Dctcp(_) | Self::Own(_) => {}
         }
     }
 

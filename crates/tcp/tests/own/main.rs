@@ -176,7 +176,8 @@ fn data_leave_at_the_controller_s_rate() {
 /// What is sent again in recovery is paced, too, and its ACKs are samples.
 #[test]
 fn recovery_is_paced_and_sampled() {
-    for stack in ["rfc-2014", "freebsd-6.0", "linux-2.6.9", "linux-2.6.15", "linux-6.1", "linux-6.1-no-rack"] {
+    for stack in ["rfc-2014", "freebsd-6.0", "linux-2.6.9", "linux-2.6.15", "linux-6.1", "linux-6.1-no-rack"]
+    {
         let control = RateBased::new(Rate::from_bits_per_second(u64::from(MSS) * 8 * 100));
         let mut t = Script::server(profile(stack, json!({ "initial_window": 8 })))
             .with_congestion(Congestion::own(control.clone()));

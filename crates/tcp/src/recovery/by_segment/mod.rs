@@ -399,7 +399,7 @@ impl LossRecovery for BySegment {
                 let most = self.frto.credit().min(tcb.unsent().max(0) as u32);
                 Permit::next(most.into())
             }
-            Phase::Open => tcb.permit_by_window(),
+            Phase::Open | Phase::Cwr => tcb.permit_by_window(),
             Phase::Disorder => self.permit_in_disorder(tcb),
             Phase::Recovery | Phase::Loss => self.next_seg(tcb),
         }
