@@ -116,7 +116,8 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
             raise rexmit.RexmitError(f"wide/{one.group} {one.number}: {ran.failed}")
     times = [ran.row["time_ns"] if ran.row.get("completed") else None for ran in (real, model)]
     row |= {"uml_time_ns": times[0], "model_time_ns": times[1]}
-    row["percent"] = None if None in times else 100 * abs(times[1] / times[0] - 1)
+    before, after = times
+    row["percent"] = None if before is None or after is None else 100 * abs(after / before - 1)
     assert real.captures is not None
     assert model.captures is not None
     same = {"identical": True, "times_off_ns": 0, "packets": None, "first_packet": None}

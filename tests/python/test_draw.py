@@ -72,7 +72,7 @@ def test_the_model_runs_the_wide_set(group: str) -> None:
         scenario = rexmit.draw_scenario(number, seed=5, family=f"wide/{group}")
         if group == "fast":
             scenario["transfers"][0]["bulk"] = "300000 bytes"
-        assert rexmit.run_one(scenario).row["completed"]
+        assert rexmit.run_one(scenario)["row"]["completed"]
 
 
 def test_what_the_wide_set_draws_stays_as_it_was() -> None:

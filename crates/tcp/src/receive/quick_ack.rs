@@ -70,9 +70,7 @@ impl QuickAck {
     pub fn on_data(&mut self, config: &DelayedAckConfig, data: &DataInOrder, rto: Duration) {
         let &DataInOrder { now, len, window, .. } = data;
         let last = std::mem::take(&mut self.last);
-        if len >= self.full {
-            self.full = len;
-        } else if config.measures_short && self.is_full_now(data, last) {
+        if len >= self.full || (config.measures_short && self.is_full_now(data, last)) {
             self.full = len;
         } else {
             self.twice |= self.short && config.measures_short;
