@@ -63,8 +63,7 @@ def test_the_model_sends_what_linux_sends(
     profile = WHOLE if group == "default" else PLAIN_PROFILE
     tables = [table_of(draw(number), profile, group) for number in SAME[group]]
     real, model = (
-        runs.on(system, tables, tmp_path, lambda _: None)
-        for system in (runs.LINUX, System.parse(profile))
+        runs.on(system, tables, tmp_path, lambda _: None) for system in (runs.LINUX, System.parse(profile))
     )
     for number, one, other in zip(SAME[group], real, model, strict=True):
         row = row_of(one, other, ("uml", "model"))

@@ -58,6 +58,6 @@ def facts(model: rexmit.Results, kernel: rexmit.Results) -> dict[str, str]:
         "model_runs": f"{len(runs):,}",
         "model_near": f"{len(runs) - len(apart):,}",
         "model_apart": str(len(apart)),
-        "model_most": f"{apart['off_ms'].abs().max() or 0:.0f}",
+        "model_most": f"{max(apart['off_ms'].abs().to_list(), default=0.0):.0f}",
         "model_same": f"{repaired['same'].sum():,} of {repaired['counted'].sum():,}",
     }
