@@ -25,9 +25,6 @@ from twins.scenarios import FIRST_PHASES
 SEED, APART = 2026, 20_261_127
 """Of the scenarios, and of those that nobody looks at while the model is worked on."""
 
-LEFT_OUT = ("ecn",)
-"""Groups that the model has nothing for yet."""
-
 SNAP_LEN = 128
 """Bytes of a packet that captures keep: all headers."""
 
@@ -66,10 +63,10 @@ def draw(groups: Sequence[str], count: int, seed: int) -> dict[str, dict[int, Dr
 
 
 def chosen_groups(only: str | None) -> list[str]:
-    """One group, or all that the model can be held against. Raises UsageError for one that does not exist."""
+    """One group, or all. Raises UsageError for one that does not exist."""
     if only is not None and only not in WIDE_GROUPS:
         raise rexmit.errors.UsageError(f"no group {only!r}; there are {', '.join(WIDE_GROUPS)}")
-    return [only] if only else [name for name in WIDE_GROUPS if name not in LEFT_OUT]
+    return [only] if only else list(WIDE_GROUPS)
 
 
 def compare(drawn: Mapping[str, Mapping[int, Drawn]], folder: Path, told: Told) -> pl.DataFrame:

@@ -23,16 +23,13 @@ SHOWN = 20
 
 def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
     """The section: what is drawn, both tables by group, the clusters, what is behind them."""
-    left_out = ", ".join(f"`{name}`" for name in wide.LEFT_OUT)
-    groups = len(WIDE_GROUPS) - len(wide.LEFT_OUT)
     return "\n\n".join(
         [
             HEAD,
             "The 500 scenarios above have one or two losses and short flows. The wide set is harder: "
-            f"{len(seen):,} scenarios in {groups} groups (`rexmit.WIDE_GROUPS`, seed {wide.SEED}), each on "
-            f"the kernel as it comes ({runs.describe('uml')}) and on `linux-6.1` with RACK and tail probes. "
+            f"{len(seen):,} scenarios in {len(WIDE_GROUPS)} groups (`rexmit.WIDE_GROUPS`, seed {wide.SEED}), "
+            f"each on the kernel as it comes ({runs.describe('uml')}) and on `linux-6.1`. "
             "Of BBR, as above, that of seven first phases counts which fits. "
-            f"{left_out} is left out: the model has nothing for it. "
             "`python scripts/fidelity_wide.py` runs the set again, with `--scenarios 10000` for more and "
             "`--group NAME` for one group; "
             f"`rexmit diff linux linux-6.1 --family wide/NAME --seed {wide.SEED}` lists a group's clusters "

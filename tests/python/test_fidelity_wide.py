@@ -69,7 +69,7 @@ def test_groups_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from rexmit.errors import UsageError
     from twins import wide
 
-    assert "ecn" not in wide.chosen_groups(None)
+    assert "ecn" in wide.chosen_groups(None)
     assert wide.chosen_groups("ecn") == ["ecn"]
     with pytest.raises(UsageError, match="no group 'slow'; there are fast, bursts"):
         wide.chosen_groups("slow")

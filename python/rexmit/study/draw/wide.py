@@ -6,6 +6,7 @@ mean the same, so the model of Linux 6.1 can be held against the kernel in it.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,9 +18,6 @@ Group = Callable[[Numbers, Scenario], None]
 
 PHASES_US = 512_000
 """The part of the timer wheel's round in which a run may start."""
-
-AS_IT_COMES: Mapping[str, Any] = {"rack": True, "tail_probe": True}
-"""`recovery` of the kernel's defaults, written out."""
 
 
 def draw_wide(number: int, seed: int, group: str | None = None) -> Scenario:
@@ -39,7 +37,6 @@ def _plain(numbers: Numbers) -> Scenario:
         "stack": {
             "inherits": "linux-6.1",
             "congestion": {"algorithm": numbers.one_of("algorithm", ("reno", "cubic"))},
-            "recovery": dict(AS_IT_COMES),
         },
         "tick_phase": us(numbers.whole("phase", 0, PHASES_US - 1)),
     }
@@ -50,7 +47,7 @@ def _plain(numbers: Numbers) -> Scenario:
     }
     transfer = {"from": "server", "to": "client", **_amount(numbers, 20_000, 1_000_000)}
     return {
-        "hosts": {"server": host, "client": {**host, "stack": dict(host["stack"])}},
+        "hosts": {"server": host, "client": copy.deepcopy(host)},
         "path": path,
         "transfers": [transfer],
     }
@@ -158,6 +155,7 @@ def _ack_loss(numbers: Numbers, scenario: Scenario) -> None:
 def _ecn(numbers: Numbers, scenario: Scenario) -> None:
     for host in scenario["hosts"].values():
         host["linux"] = {"ecn": 1}
+        host["stack"]["ecn"] = {"mode": "on"}
     if numbers.chance("marks.aqm", 0.5):
         _queue_managed(numbers, scenario, ecn=True)
     else:
