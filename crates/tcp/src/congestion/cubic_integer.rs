@@ -1,9 +1,9 @@
-//! CUBIC as Linux 6.1 computes it (tcp_cubic.c): whole packets, time in ticks of 1 ms.
+//! CUBIC as Linux 6.1 computes it (tcp_cubic.c): whole packets, time in ticks of 1 ms, those of the host's clock.
 //!
-//! Deviations: the ticks begin with the run, whatever the phase of the host's clock. Pacing is not modelled,
-//! so the time that HyStart allows for it is its upper bound (see [`super::hystart`]).
+//! A deviation: pacing is not modelled, so the time that HyStart allows for it is its upper bound (see
+//! [`super::hystart`]).
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::config::{CongestionConfig, CubicConfig, GrowthCondition};
 use super::hystart::{Hystart, RoundTrip};
@@ -29,6 +29,8 @@ pub struct CubicInteger {
     hystart: Hystart,
     /// `snd_cwnd_cnt`.
     credit: u32,
+    /// The part of the host's tick that has passed when the run starts.
+    phase: Duration,
 }
 
 /// `struct bictcp`.
@@ -60,7 +62,18 @@ impl CubicInteger {
             state: State::default(),
             hystart: Hystart::default(),
             credit: 0,
+            phase: Duration::ZERO,
         }
+    }
+
+    /// Ticks are those of a host whose clock has this phase (LK-CUBIC-1).
+    pub fn set_phase(&mut self, phase: Duration) {
+        self.phase = phase;
+    }
+
+    /// `jiffies`.
+    fn ticks(&self, now: Instant) -> u64 {
+        (now.as_nanos() + self.phase.as_nanos()) / 1_000_000
     }
 
     /// `bictcp_update`.
@@ -130,7 +143,7 @@ impl CongestionControl for CubicInteger {
         }
         let left = slow_start_packets(w, ack.acked / w.mss);
         if left > 0 {
-            self.update(ticks(ack.now), w.cwnd / w.mss, left);
+            self.update(self.ticks(ack.now), w.cwnd / w.mss, left);
             add_packets(w, &mut self.credit, self.state.count, left);
         }
     }
@@ -173,13 +186,14 @@ impl LinuxControl for CubicInteger {
         match *note {
             Note::Restart { now, idle } => {
                 // `cubictcp_cwnd_event`: a time without data is no part of the stage.
-                let (now, idle) = (ticks(now), idle.as_nanos() / 1_000_000);
+                let (now, idle) = (self.ticks(now), idle.as_nanos() / 1_000_000);
                 self.state.epoch = self.state.epoch.map(|epoch| (epoch + idle).min(now));
             }
             Note::Sample { now, rtt, una, nxt } => {
                 let Some(rtt) = rtt else { return };
                 // `cubictcp_acked`: not within a second of the start of a stage.
-                if self.state.epoch.is_some_and(|epoch| ticks(now).saturating_sub(epoch) < HZ) {
+                let since = |epoch| self.ticks(now).saturating_sub(epoch);
+                if self.state.epoch.is_some_and(|epoch| since(epoch) < HZ) {
                     return;
                 }
                 let rtt = (rtt.as_nanos() / 1_000).max(1);
@@ -198,10 +212,6 @@ impl LinuxControl for CubicInteger {
             }
         }
     }
-}
-
-fn ticks(now: Instant) -> u64 {
-    now.as_nanos() / 1_000_000
 }
 
 /// `n` times `up` / `down`, rounded down.

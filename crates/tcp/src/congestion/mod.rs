@@ -250,6 +250,14 @@ impl Congestion {
         }
     }
 
+    /// What it counts by ticks, it counts by those of a clock of this phase.
+    pub(crate) fn with_phase(mut self, phase: Duration) -> Self {
+        if let Self::CubicInteger(cubic) = &mut self {
+            cubic.set_phase(phase);
+        }
+        self
+    }
+
     /// A controller from outside this crate, for [`crate::Connection::set_congestion`].
     pub fn own(control: impl OwnControl) -> Self {
         Self::Own(Box::new(control))

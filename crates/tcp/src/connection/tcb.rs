@@ -294,7 +294,7 @@ impl Tcb {
         let header = if config.local.is_ipv4() { 40 } else { 60 };
         let max_opd = config.mtu.saturating_sub(header).max(1);
         let limit = |b: rexmit_units::Bytes| b.0.min(1 << 30) as u32;
-        let congestion = Congestion::new(&profile.congestion);
+        let congestion = Congestion::new(&profile.congestion).with_phase(config.phase);
         Self {
             clock: Clock::new(profile.clock.tick, profile.clock.timers, config.phase),
             local: Address::new(config.local),
