@@ -56,11 +56,10 @@ impl Tcb {
             return;
         }
         let echo = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0);
-        let (full, now_stamp) = (self.rcv.quick.full(), self.timestamp(now));
+        let (full, now_stamp, window) = (self.rcv.quick.full(), self.timestamp(now), self.last_window());
         let Some(rtt) = &mut self.rcv.rtt else { return };
         if segment.seq == self.rcv.nxt && len > 0 {
-            let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-            rtt.on_data(now, self.rcv.nxt + len, window.saturating_sub(len));
+            rtt.on_data(now, self.rcv.nxt + len, window);
         }
         if let Some(stamps) = echo {
             let units = now_stamp.wrapping_sub(stamps.echo);

@@ -265,7 +265,8 @@ impl ReceiverRtt {
         (self.rtt > 0).then(|| Duration::from_nanos(self.rtt * 125))
     }
 
-    /// Data in order, before rcv_nxt moves over them.
+    /// Data in order, with which rcv_nxt is `nxt`; `window` was advertised last, and what has come since is part of it
+    /// (LK-WIN-2).
     pub fn on_data(&mut self, now: Instant, nxt: SeqNumber, window: u32) {
         if let Some((end, since)) = self.window {
             if nxt < end {
