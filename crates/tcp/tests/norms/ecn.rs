@@ -192,7 +192,8 @@ fn lk_ecn_4_immediate_acknowledgments() {
 /// LK-ECN-7: a timeout tells of CWR too.
 #[test]
 fn lk_ecn_7_a_timeout_is_told() {
-    let mut t = server(reno());
+    let reno = json!({ "ecn": { "mode": "on" }, "congestion": { "algorithm": "reno" } });
+    let mut t = server(profile("linux-6.1-no-rack", reno));
     out(&mut t, 20, 10);
     t.at_ms(300);
     assert!(t.drain().iter().all(|(_, s)| s.cwr == Some(false) && s.ecn == Some(0)));
@@ -211,12 +212,16 @@ fn lk_dctcp_3_the_receiver() {
     t.at_ms(20).recv(setup().ack(1).no_cwr()).expect(ack(1).ect());
     for n in 1..=16 {
         t.recv(seg(n).ack(1).ect()).expect(ack(at(n + 1)).no_ece().ect());
+        t.read(1448);
     }
     t.recv(seg(17).ect()).expect_nothing();
+    t.read(1448);
     t.recv(seg(18).ce());
     t.expect(ack(at(18)).no_ece());
     t.expect(ack(at(19)).ece());
+    t.read(1448);
     t.recv(seg(19).ce()).expect_nothing();
+    t.read(1448);
     t.recv(seg(20).ce()).expect(ack(at(21)).ece());
     t.recv(seg(21).ect()).expect(ack(at(22)).no_ece());
 }
