@@ -60,6 +60,7 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
         "hurtig-2006/linux-long": 203_616,
         "hurtig-2006/linux-short": 83_160,
         "hurtig-2006/long": 16_968,
+        "hurtig-2006/model-short": 27_720,
         "hurtig-2006/short": 6_930,
         "klaver-2005/absent": 68,
         "klaver-2005/acks": 66,
@@ -118,7 +119,7 @@ def test_the_studies_of_the_package_have_the_size_of_the_thesis() -> None:
     ("name", "text"),
     [
         ("hurtig-2006/shrt", "did you mean 'hurtig-2006/short'?"),
-        ("hurtig-2006", "hurtig-2006/long, hurtig-2006/short"),
+        ("hurtig-2006", "hurtig-2006/long, hurtig-2006/model-short"),
         ("nothing.toml", "no such file"),
     ],
 )
