@@ -75,4 +75,4 @@ def test_the_whole_study_comes_out_as_its_readme_says() -> None:
     assert f"<!-- systems -->\n{systems}<!-- /systems -->" in readme
 
 
-GOLDEN = (82.690, 94.457, 97.856)
+GOLDEN = (81.617, 94.238, 97.752)

@@ -344,7 +344,7 @@ def test_runs_that_do_not_end_are_told_and_captured(
 
 def test_what_a_program_reads_is_json(rexmit: Command, study_file: Path, tmp_path: Path) -> None:
     studies = json.loads(rexmit("studies", "--json").stdout)
-    parts = ("earlier", "linux-long", "linux-short", "long", "short")
+    parts = ("earlier", "linux-long", "linux-short", "long", "model-short", "short")
     names = [study["name"] for study in studies]
     assert [name for name in names if name.startswith("hurtig-2006")] == [
         f"hurtig-2006/{part}" for part in parts

@@ -83,7 +83,7 @@ class TestModel:
         [
             ({"socket": {"tos": 16}}, "transfers.0.socket.tos has no effect here"),
             ({"socket": {"send_buffer": "20 kB"}}, "transfers.0.socket.send_buffer has no effect here"),
-            ({"congestion": "dctcp"}, "transfers.0.congestion: unknown choice `dctcp`"),
+            ({"congestion": "vegas"}, "transfers.0.congestion: unknown choice `vegas`"),
             ({"socket": {"max_segment": 10}}, "`socket.max_segment`: allowed: 88 to 32767"),
             ({"socket": {"user_timeout": "1500 us"}}, "`socket.user_timeout`: the kernel counts whole milli"),
             ({"socket": {"syn_retries": 0}}, "`socket.syn_retries`: allowed: 1 to 127"),

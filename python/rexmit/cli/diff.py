@@ -39,7 +39,8 @@ Examples:
 @click.option(
     "--family",
     type=click.Choice(list(SCENARIO_FAMILIES)),
-    help="Systems: kind of scenarios. Default: tcp between kernels, losses with a model.",
+    metavar="FAMILY",
+    help="Systems: kind of scenarios: all, tcp, sctp, losses, marks, wide, or wide/GROUP. Default: tcp between kernels, losses with a model.",
 )
 @click.option("--study", metavar="STUDY", help="Systems: use the runs of this study instead of scenarios.")
 @click.option(
