@@ -119,14 +119,17 @@ impl Tcb {
         self.round_trip = sent.map(|sent| now.saturating_since(sent));
     }
 
+    /// Now less the echoed timestamp, one unit at least; `None` where there is no echo, or one of what was never sent.
+    pub fn rtt_by_echo(&self, now: Instant, segment: &TcpSegment) -> Option<Duration> {
+        let stamps = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0)?;
+        let units = self.timestamp(now).wrapping_sub(stamps.echo);
+        (units as i32 >= 0).then(|| self.profile.clock.timestamp_unit * u64::from(units.max(1)))
+    }
+
     /// HyStart++ looks at the round trip of each ACK of new data: of the segment that has just arrived where that is
     /// known, else by the echoed timestamp.
     fn watch_slow_start(&mut self, now: Instant, segment: &TcpSegment) {
-        let stamps = segment.timestamps.filter(|stamps| self.marks.timestamps && stamps.echo != 0);
-        let by_echo = stamps.map(|stamps| self.timestamp(now).wrapping_sub(stamps.echo) as i32);
-        let unit = self.profile.clock.timestamp_unit;
-        let by_echo = by_echo.filter(|age| *age >= 0).map(|age| unit * u64::from(age.max(1) as u32));
-        let rtt = self.round_trip.take().or(by_echo);
+        let rtt = self.round_trip.take().or_else(|| self.rtt_by_echo(now, segment));
         let round = RoundTrip { rtt, una: self.snd.una, nxt: self.snd.max };
         self.congestion.watch_slow_start(&mut self.window, &round);
     }

@@ -94,6 +94,12 @@ impl Tcb {
         Permit::next(i64::from(self.buffer.len().min(self.send_window())) - self.off())
     }
 
+    /// cwnd less what is in flight, if that has room for a segment.
+    pub(crate) fn room_beside(&self, in_flight: u32) -> Option<u32> {
+        let room = self.window.cwnd.saturating_sub(in_flight);
+        (room >= self.snd.mss.min(self.window.cwnd.max(1))).then_some(room)
+    }
+
     /// Bytes that wait and that the peer's window allows; negative where more is outstanding.
     #[inline]
     pub(crate) fn unsent(&self) -> i64 {

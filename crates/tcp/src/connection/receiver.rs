@@ -56,15 +56,13 @@ impl Tcb {
             return;
         }
         let echo = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0);
-        let (full, now_stamp, window) = (self.rcv.quick.full(), self.timestamp(now), self.last_window());
+        let age = self.rtt_by_echo(now, segment).filter(|_| len >= self.rcv.quick.full());
+        let window = self.last_window();
         let Some(rtt) = &mut self.rcv.rtt else { return };
         if segment.seq == self.rcv.nxt && len > 0 {
             rtt.on_data(now, self.rcv.nxt + len, window);
         }
         if let Some(stamps) = echo {
-            let units = now_stamp.wrapping_sub(stamps.echo);
-            let unit = self.profile.clock.timestamp_unit;
-            let age = (len >= full && units as i32 >= 0).then(|| unit * u64::from(units.max(1)));
             rtt.on_echo(stamps.echo, age);
         }
     }

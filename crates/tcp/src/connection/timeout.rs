@@ -4,6 +4,7 @@ use rexmit_stack::{Event, Reason};
 use rexmit_units::{Duration, Instant};
 
 use super::{RexmtFor, State, Tcb, Timers};
+use crate::congestion::CongestionControl;
 use crate::profile::ProbeRule;
 use crate::recovery::{LossRecovery, Resume};
 
@@ -74,6 +75,19 @@ impl Tcb {
             self.enter_closed(Event::TimedOut);
         }
         too_often
+    }
+
+    /// What every expiry does to the windows (RFC 6298 section 5.5, RFC 5681 section 3.1): the interval doubles, no round trip is
+    /// timed, ssthresh falls where the profile says so, and cwnd.
+    pub fn lower_at_timeout(&mut self, now: Instant, in_recovery: bool) {
+        let lowers = self.timeout_lowers_ssthresh(in_recovery);
+        self.back_off();
+        self.stop_timing();
+        self.marks.ack_now = true;
+        if lowers {
+            self.lower_ssthresh(now, self.flight());
+        }
+        self.congestion.on_timeout(&mut self.window, now);
     }
 
     /// An expiry lets out what it may.

@@ -266,7 +266,7 @@ impl ReceiverRtt {
     }
 
     /// Data in order, with which rcv_nxt is `nxt`; `window` was advertised last, and what has come since is part of it
-    /// (LK-WIN-2).
+    /// (LK-WIN-4).
     pub fn on_data(&mut self, now: Instant, nxt: SeqNumber, window: u32) {
         if let Some((end, since)) = self.window {
             if nxt < end {

@@ -7,7 +7,6 @@ use rexmit_wire::SeqNumber;
 use super::bad_retransmit::BadRetransmit;
 use super::duplicates::{Duplicate, Duplicates, send_beyond_window};
 use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
-use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::PlainRecovery;
 
@@ -189,16 +188,9 @@ impl LossRecovery for NewReno {
             return;
         }
         self.undo.remember(tcb, now, self.recover, self.phase);
-        let lowers = tcb.timeout_lowers_ssthresh(self.in_recovery());
-        tcb.back_off();
-        tcb.stop_timing();
+        tcb.lower_at_timeout(now, self.in_recovery());
         tcb.snd.nxt = tcb.snd.una;
         self.recover = tcb.snd.max;
-        tcb.marks.ack_now = true;
-        if lowers {
-            tcb.lower_ssthresh(now, tcb.flight());
-        }
-        tcb.congestion.on_timeout(&mut tcb.window, now);
         self.duplicates.count = 0;
         self.phase = Phase::Loss;
         tcb.output_after_timeout(now, self);

@@ -12,7 +12,6 @@ use rexmit_wire::SeqNumber;
 use super::bad_retransmit::BadRetransmit;
 use super::scoreboard::Scoreboard;
 use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status, follow_una};
-use crate::congestion::CongestionControl;
 use crate::connection::{Growth, Tcb};
 use crate::profile::RecoveryExit;
 
@@ -169,8 +168,7 @@ impl Rfc6675 {
 
     /// cwnd - pipe, if it has room for a segment.
     fn room(&self, tcb: &Tcb) -> Option<u32> {
-        let room = tcb.window.cwnd.saturating_sub(self.pipe(tcb));
-        (room >= tcb.snd.mss.min(tcb.window.cwnd.max(1))).then_some(room)
+        tcb.room_beside(self.pipe(tcb))
     }
 
     /// NextSeg (section 4): a lost hole, then new data, then any hole, then one rescue.
@@ -246,15 +244,8 @@ impl LossRecovery for Rfc6675 {
             return;
         }
         self.undo.remember(tcb, now, self.recover, self.phase);
-        let lowers = tcb.timeout_lowers_ssthresh(self.in_recovery());
-        tcb.back_off();
-        tcb.stop_timing();
+        tcb.lower_at_timeout(now, self.in_recovery());
         self.recover = tcb.snd.max;
-        tcb.marks.ack_now = true;
-        if lowers {
-            tcb.lower_ssthresh(now, tcb.flight());
-        }
-        tcb.congestion.on_timeout(&mut tcb.window, now);
         self.dupacks = 0;
         self.phase = Phase::Loss;
         if tcb.profile.recovery.forget_sack_at_timeout {

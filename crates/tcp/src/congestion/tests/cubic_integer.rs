@@ -107,3 +107,13 @@ fn a_growing_round_trip_ends_slow_start() {
     }
     assert_eq!(sample(1_045, 46, 1_010), 20 * MSS);
 }
+
+/// LK-CUBIC-1: the tick that is looked at is the host's, whose clock has a phase.
+#[test]
+fn a_tick_is_that_of_the_hosts_clock() {
+    let mut cubic = cubic();
+    let micros = |us: u64| Instant::from_nanos(us * 1_000);
+    assert_eq!((cubic.ticks(micros(999)), cubic.ticks(micros(1_000))), (0, 1));
+    cubic.set_phase(Duration::from_micros(600));
+    assert_eq!((cubic.ticks(micros(399)), cubic.ticks(micros(400)), cubic.ticks(micros(1_399))), (0, 1, 1));
+}

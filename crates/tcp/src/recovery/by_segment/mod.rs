@@ -20,7 +20,6 @@ use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
 use super::{Arrival, LossRecovery, Permit, Phase, Rest, Resume, Sent, Status};
-use crate::congestion::CongestionControl;
 use crate::connection::{Growth, RexmtFor, Tcb, Timers};
 use crate::profile::PrrRule;
 use frto::{Frto, reports_duplicate};
@@ -251,8 +250,7 @@ impl BySegment {
 
     /// cwnd - pipe, if it has room for a segment.
     fn room(&self, tcb: &Tcb) -> Option<u32> {
-        let room = tcb.window.cwnd.saturating_sub(self.segments.in_flight());
-        (room >= tcb.snd.mss.min(tcb.window.cwnd.max(1))).then_some(room)
+        tcb.room_beside(self.segments.in_flight())
     }
 
     /// What is lost, then new data; without RACK what NextSeg has besides (RFC 6675 section 4).
@@ -352,15 +350,8 @@ impl LossRecovery for BySegment {
             return;
         }
         self.frto = Frto::begin(tcb, self.phase);
-        let lowers = tcb.timeout_lowers_ssthresh(self.in_recovery());
-        tcb.back_off();
-        tcb.stop_timing();
+        tcb.lower_at_timeout(now, self.in_recovery());
         self.recover = tcb.snd.max;
-        tcb.marks.ack_now = true;
-        if lowers {
-            tcb.lower_ssthresh(now, tcb.flight());
-        }
-        tcb.congestion.on_timeout(&mut tcb.window, now);
         (self.dupacks, self.limited_bytes, self.prr) = (0, 0, None);
         (self.phase, self.reduced_at) = (Phase::Loss, now);
         // RFC 2018 section 8; and where the oldest is reported, the receiver has taken that back.

@@ -9,7 +9,7 @@ use super::{Linux2615, Phase};
 use crate::congestion::{Ack, CongestionControl};
 use crate::connection::Tcb;
 use crate::recovery::Arrival;
-use crate::recovery::packets::{self, Blocks, PacketReport, rtt_by_echo};
+use crate::recovery::packets::{self, Blocks, PacketReport};
 
 /// What is known of an acknowledgment (the FLAG_ constants of tcp_input.c).
 #[derive(Clone, Copy, Debug, Default)]
@@ -157,7 +157,7 @@ fn sample(tcb: &mut Tcb, now: Instant, segment: &TcpSegment, acked: &PacketRepor
         let ticks = tcb.clock.ticks(now).saturating_sub(tcb.clock.ticks(first));
         Some(tcb.clock.span(ticks.max(1)))
     };
-    let rtt: Option<Duration> = rtt_by_echo(tcb, now, segment).or_else(by_packets);
+    let rtt: Option<Duration> = tcb.rtt_by_echo(now, segment).or_else(by_packets);
     if let Some(rtt) = rtt {
         tcb.rtt.sample(rtt, tcb.snd.una, tcb.snd.nxt);
     }

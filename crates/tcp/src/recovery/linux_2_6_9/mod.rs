@@ -237,8 +237,7 @@ impl Linux269 {
 
     /// cwnd - pipe, if it has room for a segment.
     fn room(&self, tcb: &Tcb) -> Option<u32> {
-        let room = tcb.window.cwnd.saturating_sub(self.pipe(tcb));
-        (room >= tcb.snd.mss.min(tcb.window.cwnd.max(1))).then_some(room)
+        tcb.room_beside(self.pipe(tcb))
     }
 
     /// A lost hole, then new data, then any hole.

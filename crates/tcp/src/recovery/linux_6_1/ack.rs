@@ -9,7 +9,7 @@ use super::{Linux61, Phase};
 use crate::congestion::{Ack, CongestionControl, Note};
 use crate::connection::Tcb;
 use crate::recovery::Arrival;
-use crate::recovery::packets::{Blocks, PacketReport, rtt_by_echo};
+use crate::recovery::packets::{Blocks, PacketReport};
 
 /// What is known of an acknowledgment (the FLAG_ constants of tcp_input.c).
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,7 +215,7 @@ impl Linux61 {
             last = Some(micros(newest));
         }
         if rtt.is_none() && acked.acked > 0 {
-            rtt = rtt_by_echo(tcb, now, segment);
+            rtt = tcb.rtt_by_echo(now, segment);
             last = rtt;
         }
         if let Some(rtt) = rtt {

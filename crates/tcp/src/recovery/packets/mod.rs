@@ -6,7 +6,7 @@
 
 mod queue;
 
-use rexmit_units::{Duration, Instant};
+use rexmit_units::Instant;
 use rexmit_wire::{SeqNumber, TcpSegment};
 
 use super::{LossRecovery, Permit, Phase, Sent, Status};
@@ -306,11 +306,4 @@ impl Blocks {
     pub fn valid(&self) -> &[(SeqNumber, SeqNumber)] {
         &self.valid[..self.n]
     }
-}
-
-/// Now less the echo, one unit at least.
-pub(super) fn rtt_by_echo(tcb: &Tcb, now: Instant, segment: &TcpSegment) -> Option<Duration> {
-    let stamps = segment.timestamps.filter(|t| tcb.marks.timestamps && t.echo != 0)?;
-    let units = tcb.timestamp(now).wrapping_sub(stamps.echo);
-    (units as i32 >= 0).then(|| tcb.profile.clock.timestamp_unit * u64::from(units.max(1)))
 }
