@@ -25,6 +25,7 @@ from twins.scenarios import (
     BBR,
     GROUPS,
     MODELS,
+    NAMES,
     PLAIN_PROFILE,
     RFC,
     Drawn,
@@ -106,7 +107,7 @@ def run_apart(chosen: argparse.Namespace, scratch: Path, took: dict[str, float])
 
 def run_bbr(chosen: argparse.Namespace, scratch: Path, took: dict[str, float]) -> Comparison:
     """The scenarios with BBR in place of their congestion control, and as many that nobody looks at."""
-    compared = Comparison(bbr.NAMES)
+    compared = Comparison(NAMES)
     for group, first in (("default", 0), ("default, apart", APART)):
         began = time.monotonic()
         drawn = [draw_bbr(number) for number in range(first, first + chosen.scenarios)]
@@ -122,7 +123,7 @@ def beside(
     drawn: Sequence[Drawn], models: Iterable[str], scratch: Path, took: dict[str, float], prefix: str = ""
 ) -> tuple[Comparison, dict[str, list[runs.Ran]]]:
     """Scenarios on the kernel of each group and on these models: what differs, and the kernels' runs."""
-    compared = Comparison(("uml", "model"))
+    compared = Comparison(NAMES)
 
     def timed(name: str, system: System, tables: list[dict[str, Any]]) -> list[runs.Ran]:
         began = time.monotonic()

@@ -26,7 +26,7 @@ def main() -> int:
     options.add_argument(
         "--scenarios", type=int, default=SCENARIOS, help="how many of each seed (default 2000)"
     )
-    options.add_argument("--group", help="one group alone, also one that is left out otherwise")
+    options.add_argument("--group", help="one group alone")
     options.add_argument(
         "--out", type=Path, default=ROOT / "results" / "fidelity", help="folder of the tables"
     )

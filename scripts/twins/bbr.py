@@ -8,9 +8,7 @@ from pathlib import Path
 from twins import runs
 from twins.compare import row_of
 from twins.runs import Ran, Told
-from twins.scenarios import FIRST_PHASES, WHOLE, Drawn, bbr_table, system_of
-
-NAMES = ("uml", "model")
+from twins.scenarios import FIRST_PHASES, NAMES, WHOLE, Drawn, bbr_table, system_of
 
 
 def nearest(drawn: Sequence[Drawn], real: Sequence[Ran], folder: Path, told: Told) -> list[Ran]:

@@ -10,10 +10,20 @@ from typing import Any
 import polars as pl
 
 from twins import bbr, page, runs
-from twins.scenarios import APART, BBR, GROUPS, SEED, WHOLE, Drawn, draw_ecn, system_of, table_of
+from twins.scenarios import (
+    APART,
+    BBR,
+    GROUPS,
+    NAMES,
+    SEED,
+    WHOLE,
+    Drawn,
+    draw_ecn,
+    system_of,
+    table_of,
+)
 from twins.tables import Comparison
 
-NAMES = ("uml", "model")
 READINGS = Path(__file__).with_name("readings-ecn.md")
 """What a person found out about the clusters, by hand."""
 
@@ -53,7 +63,7 @@ def write(table: pl.DataFrame) -> str:
         "with Reno, CUBIC or DCTCP, behind a queue that marks by CoDel, FQ-CoDel, PIE or RED with random "
         "parameters, or with marks at random positions. In 85 % both ends ask for ECN, in the others one of "
         "them may only grant it or have it off. Half of them lose one or two packets besides. Each ran on "
-        f"`uml` ({runs.describe('uml')}, as it comes) and on the model (`linux-6.1` with RACK and TLP).",
+        f"`uml` ({runs.describe('uml')}, as it comes) and on the model (`linux-6.1`).",
         "Sequences are *identical* as they are there, and in the flags ECE and CWR and the ECN field of each "
         f"IP header. *Apart* are as many scenarios of numbers from {APART:,} on, which nobody looks at while "
         f"the model is worked on. One scenario in {BBR_EVERY} ran with BBR as well, of which the nearest of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,13 +74,22 @@ def read_capture(path: Path) -> Seen:
 
 def ecn_fields(path: Path) -> npt.NDArray[np.int64]:
     """The ECN field of each packet of a pcapng file of bare IPv4 packets, which is how runs are captured."""
-    found, data, at = [], path.read_bytes(), 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == ENHANCED_PACKET:
-            found.append(data[at + IP_HEADER + 1] & 3)
-        at += length
+    raw = path.read_bytes()
+    found = [raw[part.start + IP_HEADER + 1] & 3 for part, time in blocks(raw) if time is not None]
     return np.array(found, dtype=np.int64)
+
+
+def blocks(raw: bytes) -> Iterator[tuple[slice, int | None]]:
+    """The blocks of a pcapng file: where each lies, and of a packet when it passed, in ns."""
+    at = 0
+    while at < len(raw):
+        kind, length = struct.unpack_from("<II", raw, at)
+        time = None
+        if kind == ENHANCED_PACKET:
+            high, low = struct.unpack_from("<II", raw, at + 12)
+            time = (high << 32) + low
+        yield slice(at, at + length), time
+        at += length
 
 
 def _numbers(parts: list[pa.Array]) -> npt.NDArray[np.int64]:

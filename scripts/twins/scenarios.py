@@ -20,9 +20,12 @@ PLAIN = {"recovery": 0, "early_retrans": 0}
 GROUPS: Mapping[str, Mapping[str, int]] = {"plain": PLAIN, "default": {}}
 """Settings of the kernel beside the congestion control: `plain`, and as it comes."""
 
+NAMES = ("uml", "model")
+"""Of the two sides that are compared."""
+
 PLAIN_PROFILE, WHOLE, RFC = "linux-6.1-no-rack", "linux-6.1", "rfc-2014"
-MODELS: Mapping[str, Mapping[str, Any]] = {name: {"inherits": name} for name in (PLAIN_PROFILE, WHOLE, RFC)}
-"""What the model is: stacks of scenarios, by the names that tables give them."""
+MODELS = (PLAIN_PROFILE, WHOLE, RFC)
+"""What the model is: profiles."""
 
 BBR = "linux-6.1 with BBR"
 FIRST_PHASES = (0, 2, 3, 4, 5, 6, 7)
@@ -37,6 +40,7 @@ __all__ = [
     "FIRST_PHASES",
     "GROUPS",
     "MODELS",
+    "NAMES",
     "PHASES_NS",
     "PLAIN",
     "PLAIN_PROFILE",
@@ -60,14 +64,14 @@ def draw(number: int) -> Drawn:
 
 def system_of(model: str) -> System:
     """The system of `rexmit diff` that runs one of `MODELS`."""
-    return System.parse(MODELS[model]["inherits"])
+    return System.parse(model)
 
 
 def table_of(one: Drawn, model: str, group: str = "default") -> dict[str, Any]:
     """The scenario as its file would hold it, on one of `MODELS` and with a kernel of one of `GROUPS`."""
     table = one.table("linux-6.1", GROUPS[group])
     for host in table["hosts"].values():
-        host["stack"] = {**host["stack"], **MODELS[model]}
+        host["stack"] = {**host["stack"], "inherits": model}
     return table
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import filecmp
-import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -19,8 +18,8 @@ from rexmit.diff.systems import Ran, System
 from rexmit.study import WIDE_GROUPS, draw_scenario
 
 from twins.compare import first_difference
-from twins.packets import Seen, read_capture
-from twins.scenarios import FIRST_PHASES
+from twins.packets import Seen, blocks, read_capture
+from twins.scenarios import FIRST_PHASES, NAMES
 
 SEED, APART = 2026, 20_261_127
 """Of the scenarios, and of those that nobody looks at while the model is worked on."""
@@ -31,14 +30,10 @@ SNAP_LEN = 128
 BEHIND = 150
 """Packets behind a first difference that are looked at."""
 
-ENHANCED_PACKET = 6
-"""The kind of block of a pcapng file that holds a packet."""
-
 AT_ONCE = 128
 """Scenarios whose captures are there at one time."""
 
 LINUX, MODEL = System.parse("linux"), System.parse("linux-6.1")
-NAMES = ("uml", "model")
 Scenario = Mapping[str, Any]
 Told = Callable[[int], None]
 
@@ -152,26 +147,13 @@ def _until(ran: Ran, seen: Seen, index: int) -> Ran:
 
 def cut_capture(path: Path, clock: Path, last_ns: int) -> Path:
     """A copy of a capture with its packets up to so many ns after the first packet of the capture `clock`."""
-    first = next(time for _, time in _blocks(clock.read_bytes()) if time is not None)
+    first = next(time for _, time in blocks(clock.read_bytes()) if time is not None)
     kept = path.with_suffix(".head")
     raw = path.read_bytes()
     kept.write_bytes(
-        b"".join(raw[part] for part, time in _blocks(raw) if time is None or time <= first + last_ns)
+        b"".join(raw[part] for part, time in blocks(raw) if time is None or time <= first + last_ns)
     )
     return kept
-
-
-def _blocks(raw: bytes) -> Iterator[tuple[slice, int | None]]:
-    """The blocks of a pcapng file, and of each packet when it passed, in ns."""
-    at = 0
-    while at < len(raw):
-        kind, length = struct.unpack_from("<II", raw, at)
-        time = None
-        if kind == ENHANCED_PACKET:
-            high, low = struct.unpack_from("<II", raw, at + 12)
-            time = (high << 32) + low
-        yield slice(at, at + length), time
-        at += length
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from rexmit.kernel import KernelError, find_kernel
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 SAME = {
+    "fast": (118,),
     "bursts": (4, 19),
     "reordering": (8, 10),
     "duplication": (4, 19),
@@ -19,7 +20,7 @@ SAME = {
     "thin": (16, 18),
     "requests": (1, 17),
     "changes": (10, 11),
-    "sysctls": (5, 13),
+    "sysctls": (5, 13, 45),
 }
 """Numbers of scenarios by group, short ones."""
 
