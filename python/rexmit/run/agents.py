@@ -31,7 +31,7 @@ from rexmit.places import temporary_folder
 from rexmit.run.console import spinning
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import guest_environment, management_console
-from rexmit.run.processes import leashed
+from rexmit.run.processes import end_group, leashed
 
 MARK = b"\x1e"
 """What a line of an agent begins with; others are of a guest's kernel."""
@@ -309,9 +309,7 @@ class Agent:
 
     def __exit__(self, *_: object) -> None:
         # Whatever a guest has started is in its group; an agent that has ended has none left.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        end_group(self._process)
         if self._process.stdout:
             self._process.stdout.close()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import socket
 import struct
 import subprocess
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from rexmit import _native
+from rexmit.run.processes import end_group
 
 _NAMES = ("HELLO", "OPEN", "CONNECT", "PACKET", "TIMER", "WRITE", "READ", "CLOSE", "ABORT", "BYE")
 _SECONDS = 10.0
@@ -71,8 +71,7 @@ class Line:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._line.close()
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        end_group(self._process)
 
     def hello(self) -> Answer:
         """A run begins."""

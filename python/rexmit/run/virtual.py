@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -25,7 +25,7 @@ from rexmit.run.agents import last_words
 from rexmit.run.console import running
 from rexmit.run.cores import idle_core
 from rexmit.run.guests import Reach, guest_command, guest_environment, management_console
-from rexmit.run.processes import leashed
+from rexmit.run.processes import end_group, leashed
 
 MEMORY = "1G"
 """Memory of a guest with somebody's programs; what is not touched costs nothing."""
@@ -163,9 +163,7 @@ def _started(
         try:
             yield guest, stop
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(guest.pid, signal.SIGKILL)
-            guest.wait()
+            end_group(guest)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
