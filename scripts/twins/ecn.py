@@ -57,17 +57,18 @@ def write(table: pl.DataFrame) -> str:
     count = len(table.filter(pl.col("group") == SEEN, pl.col("profile") == WHOLE))
     parts = [
         "# ECN and DCTCP: the model beside Linux",
-        "This page is written by `make fidelity-ecn`; the readings in it are by hand.",
+        "`make fidelity-ecn` writes this page; the interpretations in it are written by hand.",
         f"{count} scenarios were drawn at random "
         f'(`rexmit.draw_scenario(n, seed={SEED}, family="marks")`): those of [the basic one](fidelity.md), '
         "with Reno, CUBIC or DCTCP, behind a queue that marks by CoDel, FQ-CoDel, PIE or RED with random "
-        "parameters, or with marks at random positions. In 85 % both ends ask for ECN, in the others one of "
-        "them may only grant it or have it off. Half of them lose one or two packets besides. Each ran on "
-        f"`uml` ({runs.describe('uml')}, as it comes) and on the model (`linux-6.1`).",
-        "Sequences are *identical* as they are there, and in the flags ECE and CWR and the ECN field of each "
-        f"IP header. *Apart* are as many scenarios of numbers from {APART:,} on, which nobody looks at while "
-        f"the model is worked on. One scenario in {BBR_EVERY} ran with BBR as well, of which the nearest of "
-        "seven first phases counts.",
+        "parameters, or with marks at random positions. In 85 % of them both ends request ECN; in the "
+        "others one end may only accept it or have it off. Half of them also lose one or two packets. "
+        "Each ran on "
+        f"`uml` ({runs.describe('uml')}, default settings) and on the model (`linux-6.1`).",
+        "Sequences are *identical* by the definition there, and also in the flags ECE and CWR and the ECN "
+        f"field of each IP header. *Apart* are as many scenarios with numbers from {APART:,} on, which "
+        f"nobody looks at while working on the model. One scenario in {BBR_EVERY} ran with BBR as well; of "
+        "its seven first phases, the closest counts.",
         page.summary_text(table),
         "## By congestion control and by queue",
         *(_shares(table, key) for key in ("algorithm", "discipline")),

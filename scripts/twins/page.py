@@ -37,18 +37,18 @@ def write(content: Content) -> str:
     """The page."""
     parts = [
         "# Model, virtual time, real time: how far apart",
-        "This page is written by `make fidelity`; the readings in it are by hand.",
+        "`make fidelity` writes this page; the interpretations in it are written by hand.",
         *_about(content.table),
         "## Summary",
         summary_text(content.table),
-        f"The same for as many scenarios of numbers from {APART:,} on, which nobody looks at while the model "
-        "is worked on, so that the score is not one of scenarios that were seen:",
+        f"The same for as many scenarios with numbers from {APART:,} on. Nobody looks at these while "
+        "working on the model, so their score is not biased by the scenarios that were studied:",
         summary_text(content.apart),
-        "And with BBR in place of Reno and CUBIC, the scenarios of both. The kernel draws with which of "
-        "seven phases its probing for bandwidth begins, and the model is told that phase "
-        "(`congestion.bbr.first_phase`): of seven runs of the model the one that is identical counts, else "
-        "the first. A flow that draws twice, since its queue was emptied for a new least round trip, is "
-        "rarely identical for that reason alone.",
+        "The scenarios of both sets with BBR in place of Reno and CUBIC. The kernel draws the phase, one "
+        "of seven, in which its probing for bandwidth begins; the model gets the phase as a setting "
+        "(`congestion.bbr.first_phase`). Of seven runs of the model the identical one counts, or else the "
+        "first. A flow that draws a second time, because it drained its queue to measure a new minimum "
+        "round trip, is rarely identical for that reason alone.",
         summary_text(content.rates),
         "![Share of scenarios over the difference in time](../img/fidelity-differences.png)",
         "![Time on the model over time on uml](../img/fidelity-times.png)",
@@ -56,8 +56,8 @@ def write(content: Content) -> str:
         _kinds(content.table),
         READINGS.read_text().strip(),
         "## Causes of retransmissions",
-        "A retransmission of the same data for the same time is one; `none` stands where only the other "
-        "backend has it.",
+        "Retransmissions count as one if they repeat the same data for the same time; `none` means that "
+        "only the other backend has the retransmission.",
         _causes(content.causes),
     ]
     if content.real is not None:
@@ -73,15 +73,15 @@ def _about(table: pl.DataFrame) -> list[str]:
         "several, one or two losses at random positions, most of them of the server's packets, Reno or "
         "CUBIC, and a random phase of the timer wheel. "
         f"Each ran on `uml` ({runs.describe('uml')}) and on the model with three stacks. "
-        "Of the kernel there are two groups: *plain*, without RACK and tail probes "
-        "(`linux.recovery = 0`, `linux.early_retrans = 0`), which is what the profile `linux-6.1-no-rack` "
-        "describes, and *default*, as it comes, which is what `linux-6.1` describes.",
+        "The kernel has two groups of settings: *plain*, without RACK and tail probes "
+        "(`linux.recovery = 0`, `linux.early_retrans = 0`), which the profile `linux-6.1-no-rack` "
+        "describes, and *default*, unchanged, which `linux-6.1` describes.",
         "Sequences are *identical* if the capture at the server has the same packets in the same order: "
-        "direction, relative sequence number, length, flags but PSH, relative acknowledgment number; of the "
-        "same nanosecond, those that arrive come first. *Each "
-        "side* asks that of each host's packets alone. *All times* are those of every packet of an identical "
-        "sequence; others are those from connect() to the end of the "
-        "stream at the receiver; causes are those that the analysis finds from packets alone.",
+        "direction, relative sequence number, length, flags except PSH, relative acknowledgment number; "
+        "within one nanosecond, arriving packets come first. *Each side* requires the same only of each "
+        "host's own packets. *All times* compares the time of every packet of an identical sequence; the "
+        "other times run from connect() to the end of the stream at the receiver; causes are those that "
+        "the analysis finds from packets alone.",
     ]
 
 
@@ -171,13 +171,15 @@ def _real(real: pl.DataFrame) -> Sequence[str]:
     ]
     return [
         "## Real time beside virtual time",
-        f"{count} of the scenarios (RACK and TLP on, at most 2.5 s long, at most 10 Mbit/s) also ran "
-        f"on {runs.describe('kernel')} in real time, one after another, and on `uml` at eight phases of the "
-        "timer wheel, of which the nearest counts, since real time begins at any.",
+        f"{count} of the scenarios (RACK and TLP on, at most 2.5 s long, at most 10 Mbit/s) also ran on "
+        f"{runs.describe('kernel')} in real time, one after another, and on `uml` at eight phases of the "
+        "timer wheel. The phase with the closest result counts, since real time begins at an arbitrary "
+        "phase.",
         table_text(["", "median", "p90", "max"], figures),
         f"{len(same)} of {count} sequences are identical; of these, {close[0]} end within the lateness that "
         f"the emulator states, and {close[1]} within the hundredth of a round trip beyond which a run is "
-        f"flagged. Of the {len(quiet)} scenarios where no timer expires before the sequences part, the times "
+        f"flagged. Of the {len(quiet)} scenarios where no timer fires before the sequences diverge, the "
+        "times "
         f"of all packets up to there agree within that lateness in {within[0]}, within a hundredth of a "
         f"round trip in {within[1]}.",
         "![Difference over lateness](../img/fidelity-real-time.png)",

@@ -29,20 +29,21 @@ def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
             "The 500 scenarios above have one or two losses and short flows. The wide set is harder: "
             f"{len(seen):,} scenarios in {len(WIDE_GROUPS)} groups (`rexmit.WIDE_GROUPS`, seed {wide.SEED}), "
             f"each on the kernel as it comes ({runs.describe('uml')}) and on `linux-6.1`. "
-            "Of BBR, as above, that of seven first phases counts which fits. "
+            "With BBR, as above, the one of seven first phases that fits counts. "
             "`python scripts/fidelity_wide.py` runs the set again, with `--scenarios 10000` for more and "
             "`--group NAME` for one group; "
             f"`rexmit diff linux linux-6.1 --family wide/NAME --seed {wide.SEED}` lists a group's clusters "
             "with their smallest cases. *Identical* is as above; *times* are those of all packets, "
             "*completion* that of the run.",
-            f"`sysctls` draws what both sides have a key for ({_names([*SETTINGS, *SYSCTLS])}). Not drawn, "
-            f"since the model has nothing for them: {_names(WITHOUT_KEY)}.",
+            "`sysctls` draws the settings for which both sides have a key "
+            f"({_names([*SETTINGS, *SYSCTLS])}). Not drawn, since the model has no counterpart: "
+            f"{_names(WITHOUT_KEY)}.",
             summary_text(seen),
-            f"The same of seed {wide.APART}, which nobody looks at while the model is worked on:",
+            f"The same for seed {wide.APART}, whose scenarios nobody looks at while working on the model:",
             summary_text(apart),
             "### Clusters",
-            "By what differs first, in the words of `rexmit diff` (A is the kernel, B the model), of the "
-            "seed that was looked at; *cost* is how many of them end more than 1 % apart.",
+            "Scenarios of the first seed, grouped by their first difference in the words of `rexmit diff` "
+            "(A is the kernel, B the model); *cost* is how many of them end more than 1 % apart.",
             clusters_text(seen),
             READINGS.read_text().strip(),
         ]
