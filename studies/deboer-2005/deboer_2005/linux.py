@@ -98,14 +98,14 @@ def _buffers(results: Results) -> str:
     assert lifted["both"] > 0.99 * most[0]
     window = own["100 ms"] * 0.1 / 8
     return _wrapped(f"""\
-As on FreeBSD 5.4, the smaller of window and link decides, and without RFC 1323 no buffer helps
-beyond 64 kB. With 16 MB Linux fills the link at every latency, {most[-1]:.0f} Mbit/s at 100 ms.
-Buffers that the kernel chooses by itself fill it up to 10 ms; at 50 and 100 ms they give
-{own["50 ms"]:.0f} and {own["100 ms"]:.0f} Mbit/s, a window of {window:.1f} MB. So the study's limit
-is gone without a setting as long as a path's product stays below that, and no further. What is full
-is the send buffer: `tcp_wmem` allows 4 MiB, the overhead of each packet counted. With 32 MB there,
-100 ms give {lifted["wmem"]:.0f} Mbit/s, which is the window that 6 MiB of `tcp_rmem` allow; with 32
-MB in `tcp_rmem` alone {lifted["rmem"]:.0f}; with both {lifted["both"]:.0f}.
+As on FreeBSD 5.4, the smaller of window and link decides, and without RFC 1323 no buffer helps beyond 64
+kB. With 16 MB Linux fills the link at every latency, {most[-1]:.0f} Mbit/s at 100 ms. Buffers that the
+kernel sizes automatically fill the link up to 10 ms; at 50 and 100 ms they give {own["50 ms"]:.0f} and
+{own["100 ms"]:.0f} Mbit/s, a window of {window:.1f} MB. So without any setting, the study's limit is gone
+on paths whose bandwidth-delay product is below that window, but not on others. The send buffer is the
+limit: `tcp_wmem` allows 4 MiB, including the overhead of each packet. With 32 MB there, 100 ms give
+{lifted["wmem"]:.0f} Mbit/s, which is the window that 6 MiB of `tcp_rmem` allow; with 32 MB in `tcp_rmem`
+alone {lifted["rmem"]:.0f}; with both {lifted["both"]:.0f}.
 """)
 
 
@@ -150,16 +150,16 @@ def _loss(results: Results) -> str:
     reno = told["reno"]
     distant = both.filter(pl.col("latency") == "100 ms")
     return _wrapped(f"""\
-There is no dip: throughput falls with loss in every column, with SACK and without. Linux keeps out
-of order whatever fits its buffer; the dip of 2005 was FreeBSD's limit on that
-([above](#what-came-out-again)). **SACK matters where the round trip is short**: at 0 ms it
-multiplies throughput by {gain(near, min):.1f} to {gain(near, max):.1f} from 2 % on, at 5 % by
-{gains}. The reason is the timer, whose least value of 200 ms is a thousand round trips there: at 5
-% Reno has {reno["timeouts"]} timeouts without SACK, {0.2 * reno["timeouts"]:.0f} of the 10 s at
-least, and {reno["timeouts_sack"]} with it. At 50 and 100 ms SACK's factor lies between
-{gain(far, min):.1f} and {gain(far, max):.1f} without an order: a run is a few hundred to a
-few thousand packets there, and one a cell does not tell. All cells at 100 ms together have
-{distant["timeouts"].sum()} timeouts without SACK and {distant["timeouts_sack"].sum()} with it.
+There is no dip: throughput falls with loss in every column, with SACK and without. Linux keeps all
+out-of-order data that fits its buffer; the dip of 2005 came from FreeBSD's limit on that
+([above](#what-was-reproduced)). **SACK matters where the round trip is short**: at 0 ms it multiplies
+throughput by {gain(near, min):.1f} to {gain(near, max):.1f} from 2 % on, at 5 % by {gains}. The reason is
+the timer, whose minimum of 200 ms is a thousand round trips there: at 5 % Reno has {reno["timeouts"]}
+timeouts without SACK, which take at least {0.2 * reno["timeouts"]:.0f} of the 10 s, and
+{reno["timeouts_sack"]} with it. At 50 and 100 ms SACK's factor lies between {gain(far, min):.1f} and
+{gain(far, max):.1f} without an order: a run has only a few hundred to a few thousand packets there, and
+one run per cell is not conclusive. All cells at 100 ms together have {distant["timeouts"].sum()} timeouts
+without SACK and {distant["timeouts_sack"].sum()} with it.
 """)
 
 
@@ -201,16 +201,16 @@ def _smaller(frames: Mapping[str, pl.DataFrame]) -> str:
     for loss in ("0.1 %", "0.5 %", "1 %"):
         assert dip["SACK", loss] > dip["NewReno", loss]
     return _wrapped(f"""\
-Lost ACKs cost nothing but where windows are largest: with 16 MB and 100 ms {acks["0 %"]:.0f} Mbit/s
-become {acks["10 %"]:.0f} where 10 % are lost and {acks["50 %"]:.0f} where half are. FreeBSD's
-transfers that lost the only ACK of their first window have no counterpart: a first window has ten
-packets today. **A short first queue is still what costs most**: with 511 packets and 100 ms CUBIC
-has {at["cubic", "511 packets"]:.0f} Mbit/s and Reno {at["reno", "511 packets"]:.0f}, with 50 packets
-{at["cubic", "50 packets"]:.0f} and {at["reno", "50 packets"]:.0f}, none of it by timeouts. Dummynet's
-queue matters where the study saw it matter, with 40 Kbytes, a rate and HZ 2000: {worst["5 ms"]:.0f},
-{worst["50 ms"]:.1f} and {worst["100 ms"]:.1f} Mbit/s at 5, 50 and 100 ms. Its 50 slots, which cost
-FreeBSD half, cost Linux nothing. The size of writes makes no difference, nor does the number of
-connections. SACK has no dip in ten runs, and is ahead at each loss.
+Lost ACKs cost nothing except where windows are largest: with 16 MB and 100 ms {acks["0 %"]:.0f} Mbit/s
+become {acks["10 %"]:.0f} if 10 % are lost and {acks["50 %"]:.0f} if half are. FreeBSD's transfers that
+lost the only ACK of their first window have no counterpart: a first window has ten packets today. **A
+short first queue still costs most**: with 511 packets and 100 ms CUBIC has
+{at["cubic", "511 packets"]:.0f} Mbit/s and Reno {at["reno", "511 packets"]:.0f}, with 50 packets
+{at["cubic", "50 packets"]:.0f} and {at["reno", "50 packets"]:.0f}, in neither case because of timeouts.
+Dummynet's queue matters where the study found that it matters, with 40 Kbytes, a rate and HZ 2000:
+{worst["5 ms"]:.0f}, {worst["50 ms"]:.1f} and {worst["100 ms"]:.1f} Mbit/s at 5, 50 and 100 ms. Its 50
+slots, which cost FreeBSD half, cost Linux nothing. Neither the size of writes nor the number of
+connections makes a difference. SACK has no dip in ten runs, and is ahead at each loss.
 """)
 
 

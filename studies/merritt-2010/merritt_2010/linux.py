@@ -64,10 +64,11 @@ def newer(frame: pl.DataFrame, model: Results, linux: Results) -> dict[str, str]
     timeouts = theirs["timeouts_at_start"].sum() or "no"
     shown = f"{most['down_share']:.2f} on 6.1 and {most['down_share_newer']:.2f}"
     words = wrapped(f"""
-On Linux {NEWER} the findings stand: on every link a buffer of 50 packets leaves the download less than one of
-10, and as the upload begins the downloads of the 180 runs have {timeouts} timeouts. In
-{(off < 0.02).sum()} of {len(off)} cells the download's share is within 0.02 of that on 6.1. It is furthest
-away on {most["link"]} with {most["buffer"]} packets and {most["host"].partition(", ")[2]}: {shown}.
+On Linux {NEWER} the findings hold: on every link a buffer of 50 packets leaves the download less than one
+of 10, and as the upload begins the downloads of the 180 runs have {timeouts} timeouts. In
+{(off < 0.02).sum()} of {len(off)} cells the download's share is within 0.02 of that on 6.1. The
+difference is largest on {most["link"]} with {most["buffer"]} packets and
+{most["host"].partition(", ")[2]}: {shown}.
 """)
     hosts = [name.replace("Linux 6.1", f"Linux {NEWER}") for name in HOSTS.values()]
     return {"linux-newer": share_table(named, hosts), "linux-newer-words": words}
@@ -139,16 +140,17 @@ def words(frame: pl.DataFrame, model: Results, linux: Results) -> str:
     assert with_cubic["window"] > with_reno["window"] > before["window"]
     assert with_cubic["losses"] > with_reno["losses"]
     return wrapped(f"""
-The finding of 2010 stands: on every link and with each host a buffer of 50 packets leaves the download
-less than one of 10. How much less has changed most where the uplink is slowest. On 3000/100 with 50
-packets the download keeps {old[0]:.2f} of its rate on FreeBSD 7.2, {reno[0]:.2f} with Reno of Linux and
-{cubic[0]:.2f} with CUBIC. As the upload begins, FreeBSD's download has {old[1]:.1f} timeouts a run there; in
-the 180 runs on Linux it has none. After that the larger window of the download decides, on average
-{before["window"]:.0f} kB on FreeBSD, {with_reno["window"]:.0f} with Reno and {with_cubic["window"]:.0f} with
-CUBIC, which grows with time and not with acknowledgments that take a second to come. More of its
-acknowledgments stand in the uplink's queue then, each takes the place of a packet, and the upload loses more:
-in the last 110 s it resends {with_cubic["losses"]:.0f} packets a run with CUBIC, {with_reno["losses"]:.0f}
-with Reno and {before["losses"]:.0f} on FreeBSD. So its window stays small, and the queue short.
+The finding of 2010 still holds: on every link and with each host a buffer of 50 packets leaves the
+download less than one of 10. How much less has changed most where the uplink is slowest. On 3000/100 with
+50 packets the download keeps {old[0]:.2f} of its rate on FreeBSD 7.2, {reno[0]:.2f} with Reno of Linux
+and {cubic[0]:.2f} with CUBIC. As the upload begins, FreeBSD's download has {old[1]:.1f} timeouts per run
+there; in the 180 runs on Linux it has none. After that the larger window of the download decides, on
+average {before["window"]:.0f} kB on FreeBSD, {with_reno["window"]:.0f} with Reno and
+{with_cubic["window"]:.0f} with CUBIC, which grows with time and not with acknowledgments that take a
+second to arrive. More of the download's acknowledgments then wait in the uplink's queue, each of them
+occupies the place of a packet, and the upload loses more: in the last 110 s it retransmits
+{with_cubic["losses"]:.0f} packets per run with CUBIC, {with_reno["losses"]:.0f} with Reno and
+{before["losses"]:.0f} on FreeBSD. So the upload's window stays small, and the queue short.
 """)
 
 

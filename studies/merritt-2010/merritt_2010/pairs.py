@@ -88,15 +88,15 @@ def words(frame: pl.DataFrame, exact: pl.DataFrame) -> str:
     slowest = cells.filter((pl.col("link") == "3000/100") & (pl.col("buffer") == 50))
     left = [slowest.filter(pl.col("host") == who)["down_share"].item() for who in (ANOTHER, "4 other pairs")]
     return linux.wrapped(f"""
-Who uploads makes little difference, how many do makes much. Between the same pair and another one the
-download's share is within 0.03 in {near} of {len(both)} cells, and {most:.2f} apart at most: what the
-thesis says of the download holds for distinct pairs. An upload of another pair gets more than one of the
-same pair, {more:.2f} at most on {where} with {size} packets; behind a shaper that sends bit after bit the
-shares of that link are {without:.3f} apart at most. Sizing the buffer helps in every case: with 50 packets
-the download has less than with 10. The buffer at which the smaller of both shares is largest gets smaller
-with more uploads. With those of one, two and four other pairs it is {listed}.
-With 50 packets on 3000/100 one upload leaves the download {left[0]:.2f} of its rate, four leave
-{left[1]:.2f}. Rule (6.6) knows one upload alone.
+It makes little difference which hosts upload, but much how many do. Between the same pair and another one
+the download's share is within 0.03 in {near} of {len(both)} cells, and {most:.2f} apart at most: the
+thesis' statements about the download hold for distinct pairs. An upload of another pair gets more than
+one of the same pair, {more:.2f} at most on {where} with {size} packets; behind a shaper that sends bit
+after bit the shares of that link are {without:.3f} apart at most. Sizing the buffer helps in every case:
+with 50 packets the download has less than with 10. The buffer at which the smaller of both shares is
+largest gets smaller with more uploads. With those of one, two and four other pairs it is {listed}. With
+50 packets on 3000/100 one upload leaves the download {left[0]:.2f} of its rate, four leave {left[1]:.2f}.
+Rule (6.6) considers only one upload.
 """)
 
 
@@ -117,11 +117,11 @@ def tick(results: Results) -> str:
     assert dropped[SAME] > dropped[ANOTHER]
     near, other = (f"{close[who]:.0%}" for who in (SAME, ANOTHER))
     return linux.wrapped(f"""
-It gets more because of the routers' tick. Where one host sends the download and acknowledges the upload, both
-leave it in one order, and what a shaper lets go in one tick comes together: on {cell["uplink"]} with
-{queue} packets {near} of the upload's packets follow another within 0.2 ms there, and {other} where another
-host acknowledges. The full queue takes more of such pairs: it drops {dropped[SAME]:.1%} of the upload's
-packets there, and {dropped[ANOTHER]:.1%} otherwise.
+An upload of another pair gets more because of the routers' tick. If one host sends the download and
+acknowledges the upload, both leave it in one order, and packets that a shaper releases in one tick arrive
+together: on {cell["uplink"]} with {queue} packets {near} of the upload's packets follow another within
+0.2 ms there, and {other} if another host acknowledges. The full queue drops more of such pairs:
+{dropped[SAME]:.1%} of the upload's packets there, and {dropped[ANOTHER]:.1%} otherwise.
 """)
 
 
