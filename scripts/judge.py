@@ -158,7 +158,9 @@ def table(counted: list[Counted]) -> str:
     """What was measured, in Markdown."""
     lines = []
     for one in counted:
-        broken = f", of which it broke off {one.broken_off:,} by a fault of its own" if one.broken_off else ""
+        broken = (
+            f", of which it aborted {one.broken_off:,} because of a bug of its own" if one.broken_off else ""
+        )
         lines.append(f"- {one.version}: {one.scenarios:,} scenarios{broken}")
     lines += [
         "",

@@ -88,7 +88,7 @@ def test_the_table_stands_in_the_place_of_the_one_before() -> None:
     counted.add(BLOCK, 100)
     page = f"before\n{judge.BEGIN}old\n{judge.END}after\n"
     written = judge.with_table(page, judge.table([counted]))
-    assert "- Toy 1.0: 100 scenarios, of which it broke off 1 by a fault of its own\n" in written
+    assert "- Toy 1.0: 100 scenarios, of which it aborted 1 because of a bug of its own\n" in written
     assert "| smoltcp, sender | 1,000 | 0 | 0 | 0 | 99.0 % | 98.0 % | 600 | 0 | 0 | 0.5 % |\n" in written
     assert written.startswith("before\n")
     assert written.endswith("after\n")
