@@ -54,8 +54,8 @@ def apart(model: pl.DataFrame, linux: pl.DataFrame) -> str:
     sizes = [abs(value) for value in values]
     close = sum(size <= 0.05 for size in sizes)
     words = [
-        f"Of Reno and CUBIC the near flow's share on Linux is within 0.05 of that of the model in {close} of",
-        f"{len(sizes)} cells, {fmean(sizes):.3f} away on average, {max(sizes):.2f} at most,",
-        f"and {fmean(values):+.4f} with its sign.",
+        "For Reno and CUBIC, the near flow's share on Linux is within 0.05 of the model's in",
+        f"{close} of {len(sizes)} cells; the difference is {fmean(sizes):.3f} on average,",
+        f"{max(sizes):.2f} at most, and {fmean(values):+.4f} on average with its sign.",
     ]
     return "\n".join(words) + "\n"
