@@ -28,7 +28,7 @@ def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
             HEAD,
             "The 500 scenarios above have one or two losses and short flows. The wide set is harder: "
             f"{len(seen):,} scenarios in {len(WIDE_GROUPS)} groups (`rexmit.WIDE_GROUPS`, seed {wide.SEED}), "
-            f"each on the kernel as it comes ({runs.describe('uml')}) and on `linux-6.1`. "
+            f"each on the kernel with its defaults ({runs.describe('uml')}) and on `linux-6.1`. "
             "With BBR, as above, the one of seven first phases that fits counts. "
             "`python scripts/fidelity_wide.py` runs the set again, with `--scenarios 10000` for more and "
             "`--group NAME` for one group; "
