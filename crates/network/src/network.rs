@@ -42,19 +42,13 @@ pub struct Link {
 #[derive(Clone, Debug)]
 pub struct Network {
     pub(crate) links: ByLink<Link>,
-    pub(crate) routes: ByHost<Routes>,
+    /// The link that a host's packets take.
+    pub(crate) routes: ByHost<LinkId>,
+    /// Packets of these hosts to these addresses take another: apart, since large networks have none.
+    pub(crate) others: Vec<(HostId, IpAddr, LinkId)>,
     pub(crate) forwarding: Forwarding,
     pub(crate) host_names: ByHost<Name>,
     pub(crate) link_names: ByLink<Name>,
-}
-
-/// Which link a host's packets take.
-#[derive(Clone, Debug)]
-pub(crate) struct Routes {
-    /// Packets to these addresses take these links.
-    pub(crate) to: Vec<(IpAddr, LinkId)>,
-    /// All others take this one.
-    pub(crate) default: LinkId,
 }
 
 impl Network {
@@ -90,15 +84,14 @@ impl Network {
     /// The link that a packet of `host` to `destination` takes.
     #[inline]
     pub fn route(&self, host: HostId, destination: IpAddr) -> LinkId {
-        let routes = &self.routes[host];
-        let own = routes.to.iter().find(|(address, _)| *address == destination);
-        own.map_or(routes.default, |(_, link)| *link)
+        let other = self.others.iter().find(|(of, to, _)| *of == host && *to == destination);
+        other.map_or_else(|| self.default_route(host), |(_, _, link)| *link)
     }
 
     /// The link that a packet of `host` takes unless its destination has one of its own.
     #[inline]
     pub fn default_route(&self, host: HostId) -> LinkId {
-        self.routes[host].default
+        self.routes[host]
     }
 
     /// The link that a packet to the host `to` takes at a point.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write;
 
-use crate::network::{Name, Node, Routes};
+use crate::network::{Name, Node};
 use crate::{ByHost, HostId, Id, Link, LinkId, Network, PointId};
 
 /// The most points: what is kept for each pair of them takes memory.
@@ -120,7 +120,7 @@ pub fn network(hosts: &[HostAt], links: &[Between]) -> Result<Network, TreeError
     for host in hosts {
         let point = points.id(&host.at);
         let up = LinkId::from_index(all.len());
-        let id = routes.push(Routes { to: Vec::new(), default: up });
+        let id = routes.push(up);
         at.push((point, LinkId::from_index(all.len() + 1)));
         all.push(Link { from: Node::Host(id), to: Node::Point(point) });
         all.push(Link { from: Node::Point(point), to: Node::Host(id) });
@@ -130,6 +130,7 @@ pub fn network(hosts: &[HostAt], links: &[Between]) -> Result<Network, TreeError
     Ok(Network {
         links: all.into_iter().collect(),
         routes,
+        others: Vec::new(),
         forwarding,
         host_names: hosts.iter().map(|host| Name::Owned(host.name.clone())).collect(),
         link_names: names.into_iter().map(Name::Owned).collect(),

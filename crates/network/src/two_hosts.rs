@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::network::{Name, Node, Routes};
+use crate::network::{Name, Node};
 use crate::tree::Forwarding;
 use crate::{ByHost, ByLink, HostId, Link, LinkId, Network};
 
@@ -136,10 +136,10 @@ pub fn down_and_up<T, C: Sum>(links: &ByLink<T>, count: impl Fn(&T) -> C) -> (C,
 
 /// The two hosts with one path.
 pub fn network() -> Network {
-    let default = |host| Routes { to: Vec::new(), default: choose(host, DOWN, UP) };
     Network {
         links: by_link(link),
-        routes: by_host(default),
+        routes: by_host(|host| choose(host, DOWN, UP)),
+        others: Vec::new(),
         forwarding: Forwarding::default(),
         host_names: HOST_NAMES.into_iter().map(Name::Borrowed).collect(),
         link_names: LINK_NAMES.into_iter().map(Name::Borrowed).collect(),
@@ -151,7 +151,7 @@ pub fn network_with_alternate(addresses: &ByHost<IpAddr>) -> Network {
     let mut network = network();
     for number in [ALTERNATE_DOWN, ALTERNATE_UP] {
         network.links.push(link(number));
-        network.routes[sender(number)].to.push((addresses[receiver(number)], number));
+        network.others.push((sender(number), addresses[receiver(number)], number));
     }
     network
 }

@@ -11,6 +11,13 @@ use crate::verdict::Verdict;
 #[derive(Default)]
 pub(crate) struct Books {
     pub counters: Counters,
+    /// Beside them: few links of a large network keep more.
+    kept: Option<Box<Kept>>,
+}
+
+/// What a direction may keep beside its counters.
+#[derive(Default)]
+struct Kept {
     log: Option<Log>,
     /// Verdicts that became known after their packet was sent, where they are wanted.
     late: Option<VecDeque<Verdict>>,
@@ -35,33 +42,35 @@ impl Log {
 impl Books {
     /// Keeps a log from now on.
     pub fn keep_log(&mut self) {
-        self.log = Some(Log { rows: Vec::new(), before: self.counters.packets });
+        let before = self.counters.packets;
+        self.kept().log = Some(Log { rows: Vec::new(), before });
     }
 
     /// Keeps late verdicts from now on.
     pub fn keep_late(&mut self) {
-        self.late.get_or_insert_default();
+        self.kept().late.get_or_insert_default();
     }
 
     /// The log, empty where there is none.
     pub fn log(&self) -> &[LogRow] {
-        self.log.as_ref().map(|log| log.rows.as_slice()).unwrap_or_default()
+        let log = self.kept.as_ref().and_then(|kept| kept.log.as_ref());
+        log.map(|log| log.rows.as_slice()).unwrap_or_default()
     }
 
     /// True where a log is kept.
     pub fn has_log(&self) -> bool {
-        self.log.is_some()
+        self.kept.as_ref().is_some_and(|kept| kept.log.is_some())
     }
 
     /// The next late verdict.
     pub fn next_late(&mut self) -> Option<Verdict> {
-        self.late.as_mut()?.pop_front()
+        self.kept.as_mut()?.late.as_mut()?.pop_front()
     }
 
     /// Adds a row of the log, where there is one.
     #[inline]
     pub fn note(&mut self, time: Instant, packet: Option<Summary>, verdict: Verdict, stay: Option<Stay>) {
-        if let (Some(log), Some(packet)) = (&mut self.log, packet) {
+        if let (Some(log), Some(packet)) = (self.log_mut(), packet) {
             log.rows.push(LogRow { time, packet, verdict, stay });
         }
     }
@@ -69,31 +78,41 @@ impl Books {
     /// Writes into the log how long packet `position` is in the queue, as far as that is known.
     #[inline]
     pub fn stay(&mut self, position: u64, stay: Option<Stay>) {
-        if let Some(row) = self.log.as_mut().and_then(|log| log.row(position)) {
+        if let Some(row) = self.log_mut().and_then(|log| log.row(position)) {
             row.stay = stay;
         }
     }
 
     /// From here to [`Self::sent`], the verdict on packet `position` is not late.
     pub fn send(&mut self, position: u64) {
-        self.sending = Some((position, None));
+        self.kept().sending = Some((position, None));
     }
 
     /// The verdict on the packet that was being sent, if it is known.
     pub fn sent(&mut self) -> Option<Verdict> {
-        self.sending.take()?.1
+        self.kept.as_mut()?.sending.take()?.1
     }
 
     /// The verdict on a packet of `len` bytes has become known.
     pub fn settle(&mut self, verdict: Verdict, len: u64) {
         self.counters.count(&verdict, len);
-        if let Some(row) = self.log.as_mut().and_then(|log| log.row(verdict.position)) {
+        let Some(kept) = &mut self.kept else { return };
+        if let Some(row) = kept.log.as_mut().and_then(|log| log.row(verdict.position)) {
             row.verdict = verdict;
         }
-        match (&mut self.sending, &mut self.late) {
+        match (&mut kept.sending, &mut kept.late) {
             (Some((position, known)), _) if *position == verdict.position => *known = Some(verdict),
             (_, Some(late)) => late.push_back(verdict),
             _ => {}
         }
+    }
+
+    #[inline]
+    fn log_mut(&mut self) -> Option<&mut Log> {
+        self.kept.as_mut()?.log.as_mut()
+    }
+
+    fn kept(&mut self) -> &mut Kept {
+        self.kept.get_or_insert_default()
     }
 }

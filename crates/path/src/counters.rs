@@ -12,6 +12,10 @@ pub struct Counters {
     pub packets: u64,
     /// Bytes of IP packets offered.
     pub bytes: u64,
+    /// Packets that have come out, copies included.
+    pub received: u64,
+    /// Bytes of IP packets that have come out, likewise.
+    pub received_bytes: u64,
     /// Packets dropped by a pattern.
     pub dropped_by_pattern: u64,
     /// Packets dropped by random loss.
@@ -34,8 +38,6 @@ pub struct Counters {
     pub held: u64,
     /// Packets that were admitted and held back past others.
     pub reordered: u64,
-    /// Packets that have come out, copies included.
-    pub received: u64,
 }
 
 /// Packets dropped, by what dropped them.

@@ -22,6 +22,7 @@ mod direction;
 mod discipline;
 mod error;
 mod flow;
+mod headed;
 mod ingress;
 mod line;
 mod outlet;

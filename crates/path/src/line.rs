@@ -1,25 +1,27 @@
 //! The delay line: packets on their way, in the order in which they come out.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use rexmit_units::Instant;
+
+use crate::headed::Headed;
 
 /// Packets on their way. Those due at the same instant come out in the order in which they were put in.
 pub(crate) enum Line<P> {
     /// Where no packet overtakes another.
-    Fifo(VecDeque<(Instant, P)>),
+    Fifo(Headed<(Instant, P)>),
     /// Where one may.
-    Sorted(Sorted<P>),
+    Sorted(Box<Sorted<P>>),
 }
 
 impl<P> Line<P> {
     pub fn fifo() -> Self {
-        Self::Fifo(VecDeque::new())
+        Self::Fifo(Headed::default())
     }
 
     pub fn sorted() -> Self {
-        Self::Sorted(Sorted::default())
+        Self::Sorted(Box::default())
     }
 
     /// Puts a packet in that comes out at `due`; without overtaking, `due` never falls.
@@ -27,8 +29,8 @@ impl<P> Line<P> {
     pub fn push(&mut self, due: Instant, packet: P) {
         match self {
             Self::Fifo(queue) => {
-                debug_assert!(queue.back().is_none_or(|b| b.0 <= due), "a packet would overtake");
-                queue.push_back((due, packet));
+                debug_assert!(queue.last().is_none_or(|b| b.0 <= due), "a packet would overtake");
+                queue.push((due, packet));
             }
             Self::Sorted(sorted) => sorted.push(due, packet),
         }
@@ -38,7 +40,7 @@ impl<P> Line<P> {
     #[inline]
     pub fn next_due(&self) -> Option<Instant> {
         match self {
-            Self::Fifo(queue) => queue.front().map(|f| f.0),
+            Self::Fifo(queue) => queue.first().map(|f| f.0),
             Self::Sorted(sorted) => sorted.next_due(),
         }
     }
@@ -48,10 +50,10 @@ impl<P> Line<P> {
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         match self {
             Self::Fifo(queue) => {
-                if queue.front()?.0 > now {
+                if queue.first()?.0 > now {
                     return None;
                 }
-                queue.pop_front().map(|f| f.1)
+                queue.pop().map(|f| f.1)
             }
             Self::Sorted(sorted) => sorted.pop(now),
         }

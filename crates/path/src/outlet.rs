@@ -28,13 +28,19 @@ impl Link {
 
 /// Packets behind the shaper.
 pub(crate) struct Outlet<P> {
+    /// Packets on their way; a caller may put those in that meet nothing but the delay.
+    pub line: Line<P>,
+    /// What a plain delay does not have.
+    more: Option<Box<More>>,
+    /// No packet that keeps its order comes out before.
+    floor: Instant,
+}
+
+/// What few links have behind their shaper.
+struct More {
     /// Where the delay is cut to whole ticks (EM-DN-5), and how many more it takes (EM-NE-2).
     ticks: Option<(Ticks, u64)>,
     link: Option<Link>,
-    /// Packets on their way; a caller may put those in that meet nothing but the delay.
-    pub line: Line<P>,
-    /// No packet that keeps its order comes out before.
-    floor: Instant,
 }
 
 /// A packet at the end of the shaper.
@@ -52,13 +58,14 @@ impl<P> Outlet<P> {
         let overtakes = effects.hold.as_ref().is_some_and(|h| !h.keep_order)
             || effects.reorder.is_some()
             || effects.jitter.as_ref().is_some_and(|j| j.reorder);
+        let ticks = match (spec.shaper, spec.delay_rule) {
+            (ShaperKind::Dummynet, _) => Some((ticks, 0)),
+            (_, DelayRule::Netem26) => Some((ticks, 1)),
+            (_, DelayRule::Exact) => None,
+        };
+        let link = Link::new(spec.link);
         Self {
-            ticks: match (spec.shaper, spec.delay_rule) {
-                (ShaperKind::Dummynet, _) => Some((ticks, 0)),
-                (_, DelayRule::Netem26) => Some((ticks, 1)),
-                (_, DelayRule::Exact) => None,
-            },
-            link: Link::new(spec.link),
+            more: (ticks.is_some() || link.is_some()).then(|| Box::new(More { ticks, link })),
             line: if overtakes { Line::sorted() } else { Line::fifo() },
             floor: Instant::ZERO,
         }
@@ -92,7 +99,8 @@ impl<P> Outlet<P> {
     ) -> Option<Instant> {
         let arrival = self.propagated(departure, schedule.delay(departure));
         // The second link: its order is that of departures, also where the delay gets shorter.
-        let out = self.link.as_mut().map_or(arrival, |link| link.pass(arrival, bytes));
+        let link = self.more.as_mut().and_then(|more| more.link.as_mut());
+        let out = link.map_or(arrival, |link| link.pass(arrival, bytes));
         // What varies is the delay, which does not fall below zero.
         let mut due = vary(out, decision.jitter, departure + out.saturating_since(arrival));
         let mut in_order = !decision.overtakes;
@@ -128,7 +136,7 @@ impl<P> Outlet<P> {
     /// When a packet that leaves the shaper at `departure` has propagated.
     #[inline]
     pub fn propagated(&self, departure: Instant, delay: Duration) -> Instant {
-        match &self.ticks {
+        match self.more.as_ref().and_then(|more| more.ticks.as_ref()) {
             None => departure + delay,
             Some((_, more)) if *more > 0 && delay.is_zero() => departure,
             Some((ticks, more)) => ticks.after(departure, delay, *more),

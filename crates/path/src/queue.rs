@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use rexmit_units::{Instant, QueueLimit};
 
+use crate::headed::Headed;
+
 /// How a queue limited in bytes compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ByteRule {
@@ -22,17 +24,17 @@ pub(crate) struct Queue {
     limit: QueueLimit,
     rule: ByteRule,
     /// Departure and length in bytes of each packet inside at the last admission.
-    inside: VecDeque<(Instant, u32)>,
+    inside: Headed<(Instant, u32)>,
     bytes: u64,
     /// Entry, departure and length of each packet, where admissions lie ahead of the clock: behind a link, on which a
     /// packet's entry is known before it enters.
-    ahead: Option<VecDeque<(Instant, Instant, u32)>>,
+    ahead: Option<Box<VecDeque<(Instant, Instant, u32)>>>,
 }
 
 impl Queue {
     pub fn new(limit: QueueLimit, rule: ByteRule, ahead: bool) -> Self {
-        let ahead = ahead.then(VecDeque::new);
-        Self { limit, rule, inside: VecDeque::new(), bytes: 0, ahead }
+        let ahead = ahead.then(Box::default);
+        Self { limit, rule, inside: Headed::default(), bytes: 0, ahead }
     }
 
     pub fn limit(&self) -> QueueLimit {
@@ -55,7 +57,7 @@ impl Queue {
     /// Takes a packet that enters at `now` and leaves at `departure`, no earlier than any before it.
     #[inline]
     pub fn push(&mut self, now: Instant, departure: Instant, len: u64) {
-        self.inside.push_back((departure, len as u32));
+        self.inside.push((departure, len as u32));
         self.bytes += len;
         if let Some(ahead) = &mut self.ahead {
             ahead.push_back((now, departure, len as u32));
@@ -84,12 +86,12 @@ impl Queue {
 
     #[inline]
     fn leave(&mut self, now: Instant) {
-        while let Some(&(departure, len)) = self.inside.front() {
+        while let Some(&(departure, len)) = self.inside.first() {
             if departure > now {
                 break;
             }
             self.bytes -= u64::from(len);
-            self.inside.pop_front();
+            self.inside.pop();
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum Shaper {
     /// Works at ticks.
     Dummynet(Dummynet),
     /// Has credit from ticks.
-    Cisco(Cisco),
+    Cisco(Box<Cisco>),
 }
 
 impl Shaper {
@@ -42,7 +42,7 @@ impl Shaper {
         Some(match kind {
             ShaperKind::Exact => Self::Exact(TransmitClock::default()),
             ShaperKind::Dummynet => Self::Dummynet(Dummynet::new(ticks)),
-            ShaperKind::Cisco => Self::Cisco(Cisco::new(ticks, overhead)),
+            ShaperKind::Cisco => Self::Cisco(Box::new(Cisco::new(ticks, overhead))),
             ShaperKind::Tbf => return None,
         })
     }

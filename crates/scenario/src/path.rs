@@ -31,7 +31,7 @@ impl Streams {
             }
             return Ok(links);
         };
-        let mut links = ByLink::new();
+        let mut links = ByLink::with_capacity(of.network.links().count());
         for link in of.network.links() {
             let (spec, prefix, name) = all.direction(link, &of.scenario.hosts);
             self.add_direction(&mut links, &spec, [&prefix, name], log)?;

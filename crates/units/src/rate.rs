@@ -1,6 +1,7 @@
 //! Amounts, rates and probabilities.
 
 use std::iter::Sum;
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign};
 
 use crate::Duration;
@@ -42,18 +43,21 @@ impl Sum for Bytes {
 
 /// A rate in whole bit/s; zero stands for "no limit" nowhere: use `Option<Rate>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Rate(u64);
+pub struct Rate(NonZeroU64);
 
 impl Rate {
     /// `bps` bits a second, or `None` for zero.
     pub const fn from_bits_per_second(bps: u64) -> Option<Self> {
-        if bps == 0 { None } else { Some(Self(bps)) }
+        match NonZeroU64::new(bps) {
+            Some(bps) => Some(Self(bps)),
+            None => None,
+        }
     }
 
     /// Bits a second, never zero.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
-        self.0
+        self.0.get()
     }
 }
 

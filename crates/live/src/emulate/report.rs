@@ -171,6 +171,7 @@ impl Traffic {
             held,
             reordered,
             received,
+            received_bytes: _,
         } = *direction.counters();
         Self {
             packets,

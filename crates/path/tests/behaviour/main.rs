@@ -7,6 +7,7 @@ mod common;
 mod aqm;
 mod changes;
 mod dummynet;
+mod layout;
 mod link;
 mod netem;
 mod patterns;
