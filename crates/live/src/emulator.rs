@@ -258,9 +258,6 @@ impl<P: Port> Emulator<P> {
 
     /// A packet has come out of a link: the host that it has come to, or `None` where it goes on from a point.
     fn arrive(&mut self, link: LinkId, packet: &RealPacket, now: Instant) -> Option<HostId> {
-        if let Some(ledger) = &mut self.ledger {
-            ledger.passed(link, packet);
-        }
         let point = match self.network.link(link).to {
             Node::Host(host) => {
                 if self.ledger.is_some() {

@@ -1,12 +1,13 @@
 //! What connections and links do in a run: the tables `transfers` and `links`, and both over time, whatever runs it.
 
-use rexmit_network::{ByLink, EndIndex, Ends, LinkId};
+use rexmit_network::{ByLink, EndIndex, Ends};
 use rexmit_path::{Carried, Direction};
 use rexmit_stack::{Reason, Transmission};
 use rexmit_traffic::total_time;
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
 
+use crate::histogram::Histogram;
 use crate::link_books::LinkBooks;
 use crate::timing::Timing;
 use crate::{
@@ -37,7 +38,9 @@ struct Slices {
     links: Vec<LinkSlice>,
 }
 
+/// One line of a cache each.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 struct EndBook {
     fast: u64,
     timeout: u64,
@@ -131,12 +134,6 @@ impl Ledger {
             }
         }
         self.links.end_slice([from, to], links, &mut slices.links);
-    }
-
-    /// A packet has come out of a link.
-    #[inline]
-    pub fn passed(&mut self, link: LinkId, packet: &impl Carried) {
-        self.links.passed(link, packet);
     }
 
     /// A packet leaves an end.
@@ -234,7 +231,7 @@ fn transfer<E: Measured>(
     let over = time.or(opened.map(|opened| now.saturating_since(opened))).map(Duration::as_nanos);
     let counters = from.counters();
     let ms = |ns: f64| ns / 1e6;
-    let rtt = &book.timing.samples;
+    let rtt = book.timing.samples.as_deref();
     TransferRow {
         completed: time.is_some(),
         opened_ns: opened.map(|opened| opened.as_nanos()),
@@ -245,9 +242,9 @@ fn transfer<E: Measured>(
         retransmits: counters.map(|counters| counters.retransmits),
         timeouts: counters.and_then(|counters| counters.timeouts),
         fast_retransmits: counters.and_then(|counters| counters.fast_retransmits),
-        rtt_min_ms: rtt.min().map(|ns| ms(ns as f64)),
-        rtt_mean_ms: rtt.mean().map(ms),
-        rtt_p99_ms: rtt.quantile(99).map(|ns| ms(ns as f64)),
+        rtt_min_ms: rtt.and_then(Histogram::min).map(|ns| ms(ns as f64)),
+        rtt_mean_ms: rtt.and_then(Histogram::mean).map(ms),
+        rtt_p99_ms: rtt.and_then(|rtt| rtt.quantile(99)).map(|ns| ms(ns as f64)),
         ..names
     }
 }

@@ -1,7 +1,7 @@
-//! What links do in a run: what came out of each, and what stood in the queues that are looked at.
+//! What links do in a run: what each counts itself, and what stood in the queues that are looked at.
 
 use rexmit_network::{ByLink, LinkId};
-use rexmit_path::{Carried, Direction, Drops};
+use rexmit_path::{Carried, Counters, Direction, Drops};
 use rexmit_units::{Duration, Instant};
 
 use crate::about_link::AboutLink;
@@ -11,16 +11,8 @@ use crate::{LinkRow, LinkSlice, Resolved};
 /// The books of all links of a run.
 #[derive(Debug)]
 pub(crate) struct LinkBooks {
-    passed: ByLink<Passed>,
     /// Of the links that are looked at, in the order of their numbers.
     queues: Vec<QueueBook>,
-}
-
-/// What came out of a link.
-#[derive(Clone, Copy, Debug, Default)]
-struct Passed {
-    packets: u64,
-    bytes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -49,20 +41,8 @@ struct Slice {
 
 impl LinkBooks {
     pub fn new(resolved: &Resolved) -> Self {
-        let links = || resolved.network.links();
-        let looked_at = links().filter(|link| resolved.lies_between(*link));
-        Self {
-            passed: links().map(|_| Passed::default()).collect(),
-            queues: looked_at.map(|link| QueueBook::new(link, resolved.about_link(link))).collect(),
-        }
-    }
-
-    /// A packet has come out of a link.
-    #[inline]
-    pub fn passed(&mut self, link: LinkId, packet: &impl Carried) {
-        let passed = &mut self.passed[link];
-        passed.packets += 1;
-        passed.bytes += packet.ip_len();
+        let looked_at = resolved.network.links().filter(|link| resolved.lies_between(*link));
+        Self { queues: looked_at.map(|link| QueueBook::new(link, resolved.about_link(link))).collect() }
     }
 
     /// Looks at the queues so many times, `apart` from `first` on; nothing enters them meanwhile.
@@ -94,8 +74,8 @@ impl LinkBooks {
         slices: &mut Vec<LinkSlice>,
     ) {
         for book in &mut self.queues {
-            let drops = links[book.link].counters().drops_by().total();
-            let passed_bytes = self.passed[book.link].bytes;
+            let counters = links[book.link].counters();
+            let (drops, passed_bytes) = (counters.drops_by().total(), counters.received_bytes);
             let part = std::mem::replace(&mut book.slice, Slice { drops, passed_bytes, ..Slice::default() });
             let mean = |sum: f64| (part.samples > 0).then(|| sum / part.samples as f64);
             let timed = book.about.rate.is_some() && part.samples > 0;
@@ -124,44 +104,35 @@ impl LinkBooks {
         links: &ByLink<Direction<P>>,
     ) -> Vec<LinkRow> {
         let mut queues = self.queues.iter().peekable();
-        let row = |(link, passed): (LinkId, &Passed)| {
+        let row = |(link, direction): (LinkId, &Direction<P>)| {
             let queue = queues.next_if(|book| book.link == link).map(QueueBook::row).unwrap_or_default();
-            passed.row(queue, &resolved.about_link(link), &links[link], elapsed_ns)
+            row(queue, &resolved.about_link(link), direction.counters(), elapsed_ns)
         };
-        self.passed.iter().map(row).collect()
+        links.iter().map(row).collect()
     }
 }
 
-impl Passed {
-    /// A row, which has what is known of the queue already.
-    fn row<P: Carried>(
-        self,
-        queue: LinkRow,
-        about: &AboutLink,
-        direction: &Direction<P>,
-        elapsed_ns: u64,
-    ) -> LinkRow {
-        let counters = direction.counters();
-        let Drops { pattern, random, queue: full, aqm, bucket } = counters.drops_by();
-        let [link, from_point, to_point] = about.name.clone();
-        let bits = (self.bytes + self.packets * about.overhead) as f64 * 8e9;
-        let allowed = about.rate.map(|rate| rate as f64 * elapsed_ns as f64);
-        LinkRow {
-            link,
-            from_point,
-            to_point,
-            packets: counters.packets,
-            bytes: counters.bytes,
-            passed_bytes: self.bytes,
-            utilisation: allowed.filter(|allowed| *allowed > 0.0).map(|allowed| bits / allowed),
-            drops: counters.drops_by().total(),
-            drops_pattern: pattern,
-            drops_random: random,
-            drops_queue: full + bucket,
-            drops_aqm: aqm,
-            marked: counters.marked,
-            ..queue
-        }
+/// A row, which has what is known of the queue already.
+fn row(queue: LinkRow, about: &AboutLink, counters: &Counters, elapsed_ns: u64) -> LinkRow {
+    let Drops { pattern, random, queue: full, aqm, bucket } = counters.drops_by();
+    let [link, from_point, to_point] = about.name.clone();
+    let bits = (counters.received_bytes + counters.received * about.overhead) as f64 * 8e9;
+    let allowed = about.rate.map(|rate| rate as f64 * elapsed_ns as f64);
+    LinkRow {
+        link,
+        from_point,
+        to_point,
+        packets: counters.packets,
+        bytes: counters.bytes,
+        passed_bytes: counters.received_bytes,
+        utilisation: allowed.filter(|allowed| *allowed > 0.0).map(|allowed| bits / allowed),
+        drops: counters.drops_by().total(),
+        drops_pattern: pattern,
+        drops_random: random,
+        drops_queue: full + bucket,
+        drops_aqm: aqm,
+        marked: counters.marked,
+        ..queue
     }
 }
 

@@ -220,9 +220,6 @@ impl World {
         if self.recorder.is_some() {
             self.settle(link);
         }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.passed(link, &parcel);
-        }
         match self.network.link(link).to {
             Node::Host(host) => self.deliver(host, parcel),
             Node::Point(point) => {
