@@ -38,7 +38,7 @@ impl<O: Copy + Ord> Timers<O> {
         let mut i = self.heap.len() - 1;
         while i > 0 {
             let parent = (i - 1) / ARITY;
-            if self.heap[parent] <= self.heap[i] {
+            if !is_before(&self.heap[i], &self.heap[parent]) {
                 break;
             }
             self.heap.swap(i, parent);
@@ -64,25 +64,37 @@ impl<O: Copy + Ord> Timers<O> {
     /// Puts an entry where it belongs, the top being free.
     #[inline]
     fn put_from_top(&mut self, entry: (Instant, O)) {
-        let (mut i, n) = (0, self.heap.len());
-        loop {
-            let from = ARITY * i + 1;
-            let Some((mut least, mut earliest)) = self.heap.get(from).map(|child| (from, *child)) else {
-                break;
-            };
-            for (c, child) in self.heap.iter().enumerate().take((from + ARITY).min(n)).skip(from + 1) {
-                if *child < earliest {
-                    (least, earliest) = (c, *child);
-                }
-            }
-            if entry <= earliest {
+        let (heap, mut i) = (&mut self.heap[..], 0);
+        while let Some(children) = heap.get(ARITY * i + 1..).filter(|children| !children.is_empty()) {
+            let least = earliest_of(children);
+            let child = children[least];
+            if !is_before(&child, &entry) {
                 break;
             }
-            self.heap[i] = earliest;
-            i = least;
+            heap[i] = child;
+            i = ARITY * i + 1 + least;
         }
-        self.heap[i] = entry;
+        heap[i] = entry;
     }
+}
+
+/// Which of the first [`ARITY`] entries comes out first.
+#[inline]
+fn earliest_of<O: Copy + Ord>(entries: &[(Instant, O)]) -> usize {
+    // All four but for the last entries of a heap: as a tournament, whose first two games wait for nothing.
+    if let Some([first, second, third, fourth]) = entries.first_chunk::<ARITY>() {
+        let one = usize::from(is_before(second, first));
+        let other = 2 + usize::from(is_before(fourth, third));
+        return if is_before(&entries[other], &entries[one]) { other } else { one };
+    }
+    let earlier = |least: usize, i| if is_before(&entries[i], &entries[least]) { i } else { least };
+    (1..entries.len()).fold(0, earlier)
+}
+
+/// Ties are decided by the owner; without a branch, since nobody could predict it.
+#[inline]
+fn is_before<O: Copy + Ord>(one: &(Instant, O), other: &(Instant, O)) -> bool {
+    (one.0 < other.0) | ((one.0 == other.0) & (one.1 < other.1))
 }
 
 #[cfg(test)]
