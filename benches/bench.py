@@ -78,21 +78,26 @@ def main() -> int:
     options.add_argument("--rounds", type=int, default=3, help="times that each program runs each scenario")
     options.add_argument("--seconds", type=int, default=2, help="virtual time of bulk flows")
     options.add_argument("--no-ns3", action="store_true", help="leave ns-3 out")
+    options.add_argument(
+        "--only", nargs="+", default=[""], metavar="WORD", help="rows whose title has one of these"
+    )
     chosen = options.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
     ours = build_ours()
     theirs = None if chosen.no_ns3 else build_ns3()
     lines: dict[str, dict[str, list[Line]]] = {}
+    before = load()
+    wanted = [row for row in scenarios(chosen.seconds) if any(word in row.title for word in chosen.only)]
     for number in range(chosen.rounds):
-        for scenario in scenarios(chosen.seconds):
+        for scenario in wanted:
             print(f"\rround {number + 1} of {chosen.rounds}: {scenario.title:40}", end="", file=sys.stderr)
             seen = lines.setdefault(scenario.title, {"rexmit": [], "ns-3": []})
             seen["rexmit"] += run_ours(ours, scenario)
             if theirs is not None and scenario.beside_ns3:
                 seen["ns-3"] += run_ns3(theirs, scenario)
     print(file=sys.stderr)
-    print_table(lines)
-    facts = {"machine": machine(), "rounds": chosen.rounds, "lines": lines}
+    print_table(lines, f"{machine()}; {load()} (before the first round: {before})")
+    facts = {"machine": machine(), "rounds": chosen.rounds, "load_before": before, "lines": lines}
     (OUT / "results.json").write_text(json.dumps(facts, indent=1))
     return 0
 
@@ -139,9 +144,9 @@ def run(command: list[str]) -> list[Line]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def print_table(lines: dict[str, dict[str, list[Line]]]) -> None:
+def print_table(lines: dict[str, dict[str, list[Line]]], where: str) -> None:
     """One row a scenario, in Markdown."""
-    print(f"\n{machine()}\n")
+    print(f"\n{where}\n")
     print("| scenario | rexmit | deliveries/s | ns a delivery | ns-3 | deliveries/s | ratio |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for title, seen in lines.items():
@@ -174,7 +179,11 @@ def measure(lines: list[Line]) -> tuple[float, float]:
 def words(line: Line, wall: float) -> str:
     """Wall time, and runs a second where the scenario is made of runs; of networks also hops and memory."""
     if "hops" in line:
-        return f"{wall:.3f} s, {line['hops'] / wall:,.0f} hops/s, {line['bytes_a_piece']:,} bytes each"
+        text = f"{wall:.3f} s, {line['hops'] / wall:,.0f} hops/s, {line['bytes_a_piece']:,} bytes each"
+        if line.get("last_tenth_ns"):
+            first, last = line["first_tenth_ns"], line["last_tenth_ns"]
+            text += f", {first:.0f} ns a packet in the first tenth, {last:.0f} in the last"
+        return text
     return f"{wall:.3f} s, {line['runs'] / wall:,.0f} runs/s" if "runs" in line else f"{wall:.3f} s"
 
 
@@ -182,6 +191,11 @@ def median(values: Iterable[float]) -> float:
     """The median; 0 of nothing."""
     found = list(values)
     return statistics.median(found) if found else 0.0
+
+
+def load() -> str:
+    """How many processes wanted a core in the last minute: with more than there are, times are too long."""
+    return f"load {os.getloadavg()[0]:.1f}"
 
 
 def machine() -> str:

@@ -13,11 +13,17 @@
 //!
 //! Prints one JSON object a line. A repetition does the same work again; the median is what counts.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::error::Error;
+use std::rc::Rc;
 use std::time::Instant;
 
-use rexmit_sim::{BatchOptions, Plan, Resolved, Row, RunOptions, Streams, run};
+use rexmit_network::HostId;
+use rexmit_sim::{
+    BatchOptions, Observer, Plan, Resolved, RetransmissionRow, Row, RunOptions, Streams, run, run_observed,
+};
+use rexmit_wire::Packet;
 use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -202,7 +208,7 @@ fn dumbbell(hosts: u64, seconds: u64) -> Result<Value> {
         }],
         "limit": format!("{seconds} s"),
     });
-    tree("dumbbell", hosts, &scenario)
+    tree("dumbbell", hosts, &scenario, None)
 }
 
 /// A flow over three links of 100 Mbit/s in a row, and one over each.
@@ -225,10 +231,11 @@ fn parking_lot(seconds: u64) -> Result<Value> {
         "transfers": transfers,
         "limit": format!("{seconds} s"),
     });
-    tree("parking-lot", 3, &scenario)
+    tree("parking-lot", 3, &scenario, None)
 }
 
-/// Short flows between 50 pairs of hosts, one each 200 us, over one link of 1 Gbit/s.
+/// Short flows between 50 pairs of hosts, one each 200 us, over one link of 1 Gbit/s; and what a packet costs in the first
+/// tenth of their arrivals and in the last.
 fn arrivals(flows: u64) -> Result<Value> {
     let scenario = json!({
         "hosts": { "from": hosts_at("left", 50), "to": hosts_at("right", 50) },
@@ -238,15 +245,54 @@ fn arrivals(flows: u64) -> Result<Value> {
             "flows": { "count": flows, "every": "exponential 200 us", "size": "exponential 10 kB" },
         }],
     });
-    tree("arrivals", flows, &scenario)
+    let marks = Rc::<RefCell<Vec<Mark>>>::default();
+    let every_ns = flows * 200_000 / 10;
+    let tenths = Tenths { every_ns, packets: 0, marks: Rc::clone(&marks) };
+    let mut line = tree("arrivals", flows, &scenario, Some(Box::new(tenths)))?;
+    let marks = marks.take();
+    let cost = |tenth: usize| {
+        let (from, to) = (marks.get(tenth)?, marks.get(tenth + 1)?);
+        Some((to.at - from.at).as_nanos() as f64 / (to.packets - from.packets) as f64)
+    };
+    line["first_tenth_ns"] = json!(cost(0));
+    line["last_tenth_ns"] = json!(cost(9));
+    Ok(line)
+}
+
+/// When packets had come to each tenth of the arrivals, by the clock.
+struct Tenths {
+    /// Virtual time of a tenth.
+    every_ns: u64,
+    /// Those that passed a host so far.
+    packets: u64,
+    marks: Rc<RefCell<Vec<Mark>>>,
+}
+
+struct Mark {
+    at: Instant,
+    packets: u64,
+}
+
+impl Observer for Tenths {
+    fn packet(&mut self, _: HostId, now: rexmit_units::Instant, _: &Packet) {
+        let mut marks = self.marks.borrow_mut();
+        if now.as_nanos() >= self.every_ns * marks.len() as u64 {
+            marks.push(Mark { at: Instant::now(), packets: self.packets });
+        }
+        self.packets += 1;
+    }
+
+    fn finish(self: Box<Self>) -> Vec<RetransmissionRow> {
+        Vec::new()
+    }
 }
 
 /// One run of a network: what it delivered, and how often its packets passed a link.
-fn tree(name: &str, number: u64, scenario: &Value) -> Result<Value> {
+fn tree(name: &str, number: u64, scenario: &Value, observer: Option<Box<dyn Observer>>) -> Result<Value> {
     let resolved = Resolved::from_value(scenario.clone())?;
     let before = resident("VmRSS")?;
     let start = Instant::now();
-    let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
+    let row = run_observed(&resolved, &Streams::new(SEED, ""), &RunOptions::default(), observer)?.row;
     let wall = start.elapsed().as_secs_f64();
     Ok(json!({
         "program": "rexmit",
