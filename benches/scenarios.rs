@@ -235,7 +235,7 @@ fn parking_lot(seconds: u64) -> Result<Value> {
 }
 
 /// Short flows between 50 pairs of hosts, one each 200 us, over one link of 1 Gbit/s; and what a packet costs in the first
-/// tenth of their arrivals and in the last.
+/// tenth of their arrivals and in the last, by the processor's time.
 fn arrivals(flows: u64) -> Result<Value> {
     let scenario = json!({
         "hosts": { "from": hosts_at("left", 50), "to": hosts_at("right", 50) },
@@ -252,14 +252,14 @@ fn arrivals(flows: u64) -> Result<Value> {
     let marks = marks.take();
     let cost = |tenth: usize| {
         let (from, to) = (marks.get(tenth)?, marks.get(tenth + 1)?);
-        Some((to.at - from.at).as_nanos() as f64 / (to.packets - from.packets) as f64)
+        Some((to.processor_ns - from.processor_ns) as f64 / (to.packets - from.packets) as f64)
     };
     line["first_tenth_ns"] = json!(cost(0));
     line["last_tenth_ns"] = json!(cost(9));
     Ok(line)
 }
 
-/// When packets had come to each tenth of the arrivals, by the clock.
+/// When packets had come to each tenth of the arrivals.
 struct Tenths {
     /// Virtual time of a tenth.
     every_ns: u64,
@@ -269,7 +269,7 @@ struct Tenths {
 }
 
 struct Mark {
-    at: Instant,
+    processor_ns: u64,
     packets: u64,
 }
 
@@ -277,7 +277,7 @@ impl Observer for Tenths {
     fn packet(&mut self, _: HostId, now: rexmit_units::Instant, _: &Packet) {
         let mut marks = self.marks.borrow_mut();
         if now.as_nanos() >= self.every_ns * marks.len() as u64 {
-            marks.push(Mark { at: Instant::now(), packets: self.packets });
+            marks.push(Mark { processor_ns: on_processor(), packets: self.packets });
         }
         self.packets += 1;
     }
@@ -290,10 +290,11 @@ impl Observer for Tenths {
 /// One run of a network: what it delivered, and how often its packets passed a link.
 fn tree(name: &str, number: u64, scenario: &Value, observer: Option<Box<dyn Observer>>) -> Result<Value> {
     let resolved = Resolved::from_value(scenario.clone())?;
-    let before = resident("VmRSS")?;
+    let (before, processor) = (resident("VmRSS")?, on_processor());
     let start = Instant::now();
     let row = run_observed(&resolved, &Streams::new(SEED, ""), &RunOptions::default(), observer)?.row;
     let wall = start.elapsed().as_secs_f64();
+    let processor_s = (on_processor() - processor) as f64 / 1e9;
     Ok(json!({
         "program": "rexmit",
         "scenario": name,
@@ -302,6 +303,7 @@ fn tree(name: &str, number: u64, scenario: &Value, observer: Option<Box<dyn Obse
         "deliveries": row.deliveries,
         "hops": row.links.iter().map(|link| link.packets - link.drops).sum::<u64>(),
         "bytes_a_piece": resident("VmHWM")?.saturating_sub(before) / number,
+        "processor_s": processor_s,
         "retransmits": row.retransmits,
         "wall_s": wall,
     }))
@@ -323,6 +325,12 @@ fn link(queue: u64, transfer: Value, buffer: &str, limit: &str) -> Value {
         "transfers": [transfer],
         "limit": limit,
     })
+}
+
+/// Nanoseconds that this thread has been on a processor; Linux only, elsewhere 0.
+fn on_processor() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or_default()
 }
 
 /// A line of this process's status in bytes; Linux only.
