@@ -105,7 +105,8 @@ def plot(
         from rexmit.report import draw_figures
         from rexmit.run import open_results
 
-        files = draw_figures(open_results(what), out or what / "figures", _of_figures(forms), runs)
+        folder = out or what / "figures"
+        files = draw_figures(open_results(what), folder, _of_figures(forms), runs, answer=True)
     elif what.exists():
         if runs:
             raise UsageError(f"--run is of results folders, and {what} is a capture; leave it out")

@@ -41,6 +41,9 @@ MOST_NAMED = 4
 DARK_BELOW = 0.6
 """Numbers in cells of a lower index are white: their cells are dark."""
 
+FLOWS = "flows-run-"
+"""How the names of figures of one run's flows begin."""
+
 MOST_FIGURES = 12
 """Figures of one kind that are drawn where further factors vary."""
 
@@ -58,7 +61,7 @@ def draw_network(
         with style.styled(style.LIGHT):
             sheet = flows_over_time(results, run)
             if sheet is not None:
-                files += style.save(sheet, out / f"flows-run-{run}", formats)
+                files += style.save(sheet, out / f"{FLOWS}{run}", formats)
             elif runs:
                 raise UsageError(
                     f"run {run}: its flows were not measured over time; give the scenario measure.every"
@@ -89,10 +92,11 @@ def flows_over_time(results: Results, run: int) -> Figure | None:
     link = _bottleneck(links)
     if link is not None:
         flows += _draw_rate(above, results, run, link)
-        _beside(below, _draw_queue(below, queues, link, edges), f"Queue of {link['link']},\n{_way(link)}")
+        drawn, label = _draw_queue(below, queues, link, edges)
+        below.set_ylabel(label)
+        _beside(below, drawn, f"Queue of {link['link']},\n{_way(link)}")
     above.set_ylabel("Goodput (Mbit/s)")
     above.set_ylim(bottom=0)
-    below.set_ylabel("Queueing delay (ms)")
     below.set_xlabel("Time (s)")
     below.set_ylim(bottom=0)
     below.set_xlim(edges[0], edges[-1])
@@ -176,11 +180,16 @@ def _draw_rate(axes: Axes, results: Results, run: int, link: dict[str, Any]) -> 
     return [axes.axhline(rate / 1e6, label=label, **look)]
 
 
-def _draw_queue(axes: Axes, queues: pl.DataFrame, link: dict[str, Any], edges: Floats) -> list[Any]:
+def _draw_queue(
+    axes: Axes, queues: pl.DataFrame, link: dict[str, Any], edges: Floats
+) -> tuple[list[Any], str]:
+    """The queue in ms; in packets where the link follows a trace, and nobody knows how long they wait."""
     own = queues.filter(*(pl.col(name) == link[name] for name in ("link", "from_point", "to_point"))).sort(
         "from_ns"
     )
-    mean, high = (own[name].cast(pl.Float64).to_numpy() for name in ("queue_mean_ms", "queue_max_ms"))
+    timed = link["queue_mean_ms"] is not None
+    names = ("queue_mean_ms", "queue_max_ms") if timed else ("queue_packets_mean", "queue_packets_max")
+    mean, high = (own[name].cast(pl.Float64).to_numpy() for name in names)
     theme = style.LIGHT
     axes.stairs(mean, edges, fill=True, color=theme.ink, alpha=0.22, linewidth=0)
     axes.stairs(high, edges, baseline=None, color=theme.ink, linewidth=1.1)
@@ -200,13 +209,18 @@ def _draw_queue(axes: Axes, queues: pl.DataFrame, link: dict[str, Any], edges: F
         }
         axes.plot(middle[drops], np.full(int(drops.sum()), top), clip_on=False, **look)
         handles.append(Line2D([], [], label="packets dropped", **look))
-    return handles
+    return handles, "Queueing delay (ms)" if timed else "Queue (packets)"
 
 
 def _bottleneck(links: pl.DataFrame) -> dict[str, Any] | None:
-    """The direction of a link in whose queue packets wait longest."""
-    known = links.filter(pl.col("queue_mean_ms").is_not_null())
-    return None if known.is_empty() else known.sort("queue_mean_ms", descending=True).row(0, named=True)
+    """The direction of a link in whose queue packets wait longest.
+
+    Where packets waited at one whose times are not known, since it follows a trace, that with most packets.
+    """
+    untimed = pl.col("queue_mean_ms").is_null() & (pl.col("queue_packets_mean") > 0)
+    name = "queue_packets_mean" if links.filter(untimed).height else "queue_mean_ms"
+    known = links.filter(pl.col(name).is_not_null())
+    return None if known.is_empty() else known.sort(name, descending=True).row(0, named=True)
 
 
 def _labels(results: Results, run: int) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from rexmit.analyse.quantities import quantity, share
 from rexmit.analyse.reached import is_unreached
 from rexmit.analyse.stats import mean_interval
 from rexmit.plot.effect import MOST_LINES, Quantity
+from rexmit.plot.figures import readable
 from rexmit.plot.network import FAIRNESS
 from rexmit.report.responses import (
     GOODPUT,
@@ -22,6 +23,7 @@ from rexmit.report.responses import (
     without_failed,
 )
 from rexmit.run import Results
+from rexmit.study.transfers import timed_names
 from rexmit.study.words import in_words
 from rexmit.units import plural
 
@@ -70,8 +72,8 @@ class Answer:
         return [
             [
                 self.words[one.factor],
-                f"{quantity(one.least, unit)} at {one.low}",
-                f"{quantity(one.greatest, unit)} at {one.high}",
+                f"{quantity(one.least, unit)} at {readable(one.low)}",
+                f"{quantity(one.greatest, unit)} at {readable(one.high)}",
                 _change(one, unit),
                 _interval(one, unit),
                 f"{100 * one.share:.0f} %",
@@ -117,11 +119,28 @@ def counted(results: Results) -> tuple[pl.DataFrame, list[str]]:
 
 
 def candidates(results: Results, frame: pl.DataFrame) -> list[Quantity]:
-    """The responses that an answer may be about, the likeliest first: a study's own, then `TRIED`."""
+    """The responses that an answer may be about, the likeliest first: a study's own, then `TRIED`.
+
+    The transmission time is none of them where all transfers write for a set time: it is that time.
+    """
     numbers = [one for one in responses_of(frame, results.arrow().schema) if one.kind == "number"]
     own = [one for one in numbers if is_own(one.name)]
     usual = {one.name: one for one in numbers}
+    if _is_timed(results):
+        usual.pop("time_ns", None)
     return [quantity_of(one) for one in (*own, *(usual[name] for name in TRIED if name in usual))]
+
+
+def _is_timed(results: Results) -> bool:
+    """Whether all transfers write for a set time, in every run."""
+    scenario = results.study["scenario"]
+    transfers = scenario.get("transfers") or []
+    settings = [
+        name for factor in results.spec().design.factors for name in factor.settings or (factor.name,)
+    ]
+    if any(name.startswith("transfers.") for name in settings):
+        return False
+    return bool(transfers) and len(timed_names(scenario)) == len(transfers)
 
 
 def quantity_of(response: Response) -> Quantity:
@@ -155,8 +174,8 @@ def _headline(one: Effect, response: Quantity, words: dict[str, str]) -> str:
             else f"nothing that varies moves {name} by {share(LEAST_SHARE)}: {factor} most, by {most}"
         )
     return _sentence(
-        f"{factor} moves {name} most: from {quantity(one.least, unit)} at {one.low} to "
-        f"{quantity(one.greatest, unit)} at {one.high}, {_change(one, unit)}{_sureness(one, unit)}"
+        f"{factor} moves {name} most: from {quantity(one.least, unit)} at {readable(one.low)} to "
+        f"{quantity(one.greatest, unit)} at {readable(one.high)}, {_change(one, unit)}{_sureness(one, unit)}"
     )
 
 

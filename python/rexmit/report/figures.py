@@ -11,7 +11,7 @@ from rexmit.errors import UsageError
 from rexmit.files import make_folder
 from rexmit.plot import figures, network, style
 from rexmit.plot.effect import MOST_LINES, Panel, draw_effect
-from rexmit.report.answer import counted, quantity_of
+from rexmit.report.answer import answer_of, counted, quantity_of
 from rexmit.report.responses import describe
 from rexmit.report.single import draw_single
 from rexmit.run import Results
@@ -21,12 +21,18 @@ from rexmit.study.words import in_words
 
 
 def draw_figures(
-    results: Results, out: Path, formats: Sequence[str] = (), runs: Sequence[int] = ()
+    results: Results,
+    out: Path,
+    formats: Sequence[str] = (),
+    runs: Sequence[int] = (),
+    *,
+    answer: bool = False,
 ) -> list[Path]:
     """Draws the figures of these results into the folder `out` and returns the files.
 
     `formats` are some of `svg`, `png` and `pdf`, SVG and PNG where none is given. `runs` are those whose
     flows are drawn over time, where connections and links were measured; the first where none is given.
+    `answer` adds the figure of the answer where the others show single runs: a report has it already.
 
     Raises UsageError where there is nothing to draw, StoreError where a file cannot be written.
     """
@@ -41,7 +47,11 @@ def draw_figures(
     make_folder(out)
     added = draw_added(results, out, formats)
     try:
-        return [*added, *_of_study(results, out, formats, runs)]
+        files = _of_study(results, out, formats, runs)
+        shows_runs_alone = bool(files) and all(file.name.startswith(network.FLOWS) for file in files)
+        if answer and varied and shows_runs_alone and not added:
+            files += draw_answer(results, out, formats)
+        return [*added, *files]
     except UsageError:
         if not added:
             raise
@@ -65,6 +75,18 @@ def draw_added(results: Results, out: Path, formats: Sequence[str] = ()) -> list
             sheet = draw_effect([Panel(frame)], found[0].factor, next(few, None), response, words, title)
             files += style.save(sheet, out / figures.file_part(name), formats)
     return files
+
+
+def draw_answer(results: Results, out: Path, formats: Sequence[str] = ()) -> list[Path]:
+    """The figure of the answer: the response that a factor moves, over the factor that moves it most."""
+    found = answer_of(results)
+    if found is None or found.quantity is None or not found.effects:
+        return []
+    response, x = found.quantity, found.effects[0].factor
+    with style.styled(style.LIGHT):
+        title = [results.title, f"{response.words.removeprefix('the ')} over {found.words[x]}"]
+        sheet = draw_effect([Panel(found.frame)], x, found.second, response, found.words, title)
+        return style.save(sheet, out / figures.file_part(response.column.replace("_", "-")), formats)
 
 
 def _of_study(results: Results, out: Path, formats: Sequence[str], runs: Sequence[int]) -> list[Path]:

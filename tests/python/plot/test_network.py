@@ -15,6 +15,7 @@ import rexmit
 from rexmit.errors import UsageError
 from rexmit.plot.network import rate_of, timed_transfers
 from rexmit.report import write_report
+from rexmit.report.answer import answer_of
 from rexmit.report.document import document_of
 from rexmit.report.explorer import Explorer, explorer_of
 from rexmit.report.figures import draw_figures
@@ -242,3 +243,31 @@ def test_a_page_of_a_network_has_the_packets_of_its_runs(results: rexmit.Results
     page = (tmp_path / "report.html").read_text()
     assert "Link bottleneck, left to right" in page
     assert all(f'id="run-{run}"' in page for run in range(4)) or "no explorer" in " ".join(written.remarks)
+
+
+def test_a_link_that_follows_a_trace_is_the_bottleneck_and_its_queue_is_in_packets(tmp_path: Path) -> None:
+    (tmp_path / "slow.csv").write_text("time (s),rate (Mbit/s)\n0,4\n1,2\n2,4\n")
+    scenario = {
+        "hosts": {name: {"stack": "linux-6.1"} for name in ("server", "client")},
+        "path": {"delay": "20 ms", "queue": "30 packets", "up": {"rate": "8 Mbit/s"}},
+        "transfers": [{"from": "server", "to": "client", "bulk": "2 s"}],
+        "measure": {"every": "250 ms"},
+    }
+    scenario["path"]["down"] = {"rate": {"trace": str(tmp_path / "slow.csv")}}  # type: ignore[index]
+    vary = {"hosts.server.stack.congestion.algorithm": ["reno", "cubic"], "path.delay": ["10 ms", "60 ms"]}
+    spec = {"title": "Over a trace", "scenario": scenario, "vary": vary}
+    found = rexmit.Study.from_dict(spec).run(tmp_path / "out", progress=False)
+    files = draw_figures(found, tmp_path / "figures", ("svg",), answer=True)
+    # All transfers write for two seconds: the time says nothing, and a figure of single runs is no answer.
+    assert [file.name for file in files] == ["flows-run-0.svg", "goodput-bit-s.svg"]
+    words = re.findall(r"<!-- (.*?) -->", files[0].read_text())
+    assert "Queue (packets)" in words
+    assert "server to client" in words
+    assert "rate of path" not in words
+    assert "Queueing delay (ms)" not in words
+    answer = answer_of(found)
+    assert answer is not None
+    assert answer.quantity is not None
+    assert answer.quantity.column == "goodput_bit_s"
+    # A report has the figure of its answer already.
+    assert [file.name for file in draw_figures(found, tmp_path / "again", ("svg",))] == ["flows-run-0.svg"]
