@@ -247,6 +247,14 @@ def test_what_is_made_is_a_trace_and_always_the_same(rexmit: Command, tmp_path: 
     assert "<svg" in (tmp_path / "a.svg").read_text()
 
 
+def test_an_outage_is_as_long_as_its_file_says(rexmit: Command, tmp_path: Path) -> None:
+    rows = ["time (s),rate (Mbit/s)", "0,20", "5,0", "6.5,12", "8,20"]
+    (tmp_path / "mine.csv").write_text("\n".join(rows) + "\n")
+    shown = rexmit("trace", "show", "mine.csv").stdout
+    assert "over 20 ms" in shown
+    assert "nothing passes for 1.5 s of it (18.8 %)" in shown
+
+
 def test_a_satellite_is_another_one_every_15_s(rexmit: Command) -> None:
     rows = [line.split(",") for line in rexmit("trace", "make", "leo-handover").stdout.splitlines()[2:]]
     handovers = [int(time) for time, _, _, loss in rows if float(loss) > 0]

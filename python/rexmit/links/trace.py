@@ -50,17 +50,22 @@ class Trace:
         return int(self.about["last_ns"])
 
     def bins(self, span: int | None = None) -> Bins:
-        """It in spans of so many ns; of some 600 spans, each of whole ms, where nothing is said.
+        """It in spans of so many ns; of at most 600 spans of 1, 2 or 5 times a power of ten ms by default.
 
         Raises ValueError of one line where they are too many.
         """
-        own = max(-(-self.duration // SPANS // MS), 1) * MS
-        span = span or own
+        span = span or self._round_span()
         bits, delays, losses, lengths = _native.trace_bins(str(self.path), span)
         rates: Values = [
             None if one is None else one * 1e9 / length for one, length in zip(bits, lengths, strict=True)
         ]
         return Bins(span, lengths, rates, delays, losses)
+
+    def _round_span(self) -> int:
+        """A round number of ms: changes of a trace, mostly at round times, then lie between two spans."""
+        least = -(-self.duration // (SPANS * MS))
+        power = int(10 ** (len(str(max(least, 1))) - 1))
+        return next(step * power for step in (1, 2, 5, 10) if step * power >= least) * MS
 
     def facts(self, bins: Bins) -> dict[str, Any]:
         """What it is, for programs: means over the whole, and over the spans of `bins`."""
