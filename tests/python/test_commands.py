@@ -57,7 +57,7 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["run"], "Missing argument"),
+        (["run"], "missing argument"),
         (["run", "x.toml", "--job", "2"], "--job"),
         (["run", "x.toml", "--jobs", "0"], "--jobs"),
         (["run", "x.toml", "--capture", "some"], "--capture"),
@@ -78,7 +78,7 @@ def test_a_mistake_in_a_study_is_one_line_that_names_file_and_key(
         (["report", "x", "--out", ""], "'--out': is empty"),
         (["pattern", "make", "1", "--out", ""], "'--out': is empty"),
         (["plot", "nothing.pcapng"], "no such results folder or capture"),
-        (["analyze"], "Missing argument"),
+        (["analyze"], "missing argument"),
         (["analyze", "nothing.pcapng"], "nothing.pcapng: there is no such capture"),
         (["analyze", "."], ".: is a folder; name a capture in it"),
         (["analyze", "x", "--sort", "size"], "--sort"),

@@ -340,7 +340,7 @@ def test_the_command_merges_and_averages(rexmit: Command, tmp_path: Path) -> Non
         (["a", "c", "--out", "b", "--response", "time_ns"], 2, "--response says of what"),
         (["a", "--averages", "b.txt"], 2, "--averages b.txt: cannot write '.txt'; end it in .csv"),
         (["a", "c", "--out", "b"], 1, "a: is no results folder"),
-        ([], 2, "Missing argument"),
+        ([], 2, "missing argument"),
     ],
 )
 def test_a_wrong_call_is_one_line(rexmit: Command, arguments: list[str], code: int, text: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from rexmit.cli import main
+from rexmit.cli import emulate, main
 
 from .conftest import Command, edited
 
@@ -48,6 +50,68 @@ def test_a_study_beside_us_is_meant_by_its_name(rexmit: Command, study_file: Pat
     done = rexmit("run", study_file.stem)
     assert done.returncode == 2
     assert "there is no study 'small', nor such a file; did you mean 'small.toml'?" in done.stderr
+
+
+def test_a_folder_or_a_name_with_a_slip_leads_to_the_study_that_was_meant(
+    rexmit: Command, study_file: Path
+) -> None:
+    def told(name: str) -> str:
+        done = rexmit("run", name)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        return done.stderr
+
+    assert told("smal.tml").endswith("did you mean 'small.toml'?\n")
+    assert (
+        told("smll.toml") == "rexmit: error: smll.toml: there is no such file; did you mean 'small.toml'?\n"
+    )
+    (study_file.parent / "empty").mkdir()
+    assert "it is a folder without one; name a study's file" in told("empty")
+    assert rexmit("run", study_file, "--out", "kept").returncode == 0
+    assert told("kept/").endswith("did you mean 'kept/study.toml'?\n")
+
+
+UDP = bytes.fromhex("4500001e000000004011000000010203040506070035003500 0a000041 42".replace(" ", ""))
+
+
+def _pcap(packets: list[bytes]) -> bytes:
+    """A capture of packets that begin with an IP header."""
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    return head + b"".join(struct.pack("<IIII", 0, 0, len(one), len(one)) + one for one in packets)
+
+
+def test_a_capture_without_tcp_says_that_nothing_can_be_judged(rexmit: Command, tmp_path: Path) -> None:
+    (tmp_path / "udp.pcap").write_bytes(_pcap([UDP]))
+    (tmp_path / "none.pcap").write_bytes(_pcap([]))
+    done = rexmit("analyze", "udp.pcap")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "udp.pcap: neither TCP nor SCTP, so nothing to judge: capture the transfer" in done.stderr
+    assert "no packets: capture while the transfer runs" in rexmit("analyze", "none.pcap").stderr
+    told = json.loads(rexmit("analyze", "udp.pcap", "--json").stdout)
+    assert told["warnings"][-1].startswith("neither TCP nor SCTP")
+
+
+def test_a_graph_of_a_capture_that_breaks_off_says_so(
+    rexmit: Command, lost_segment: Path, tmp_path: Path
+) -> None:
+    whole = lost_segment.read_bytes()
+    (tmp_path / "part.pcapng").write_bytes(whole[: len(whole) - 10])
+    done = rexmit("plot", "part.pcapng", "--format", "svg")
+    assert (done.returncode, done.stdout) == (0, "part.svg\n")
+    assert "the capture ends within the block that begins here" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert rexmit("plot", lost_segment, "--out", "whole.svg").stderr == ""
+
+
+def test_an_emulation_that_was_late_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    invalid = "the emulator did not keep up: 31 of 373 packets came out more than 10 ms late"
+    last = {"code": 0, "invalid": invalid, "unreached": [], "device": "tun", "summary": {}}
+    monkeypatch.setattr(emulate, "run_emulation", lambda *_: last)
+    shown = emulate._Shown(live=False, quiet=True, as_json=False, plain=frozenset())
+    assert emulate._run(None, shown) == 1  # type: ignore[arg-type]
+    told = f"the emulation does not count: {invalid}; use an idle machine, --mode busy or --virtual"
+    assert capsys.readouterr().err == f"rexmit: error: {told}\n"
 
 
 def test_what_is_one_is_no_plural(rexmit: Command, study_file: Path) -> None:

@@ -91,6 +91,17 @@ class Summary:
         return self.broken_off is not None
 
     @property
+    def nothing(self) -> list[str]:
+        """Why there is nothing to judge, in at most one line."""
+        if self.tcp or self.sctp:
+            return []
+        if not self.packets:
+            return ["no packets: capture while the transfer runs, without a filter that leaves it out"]
+        if self.quic:
+            return ["QUIC alone, which hides what it retransmits; give captures of both ends to see losses"]
+        return ["neither TCP nor SCTP, so nothing to judge: capture the transfer, as with the filter 'tcp'"]
+
+    @property
     def warnings(self) -> list[str]:
         """What makes the answers less than certain, a line each."""
         found = []

@@ -177,8 +177,15 @@ def _with_context(error: click.ClickException) -> str:
     text = (
         isinstance(error, click.NoSuchOption) and option_of(error)
     ) or error.format_message().removesuffix(".")
+    text = _lowered(text)
     context = getattr(error, "ctx", None)
     return f"{text}; see `{context.command_path} --help`" if context else text
+
+
+def _lowered(text: str) -> str:
+    """As errors of rexmit begin; click's begin with a capital."""
+    word = text.partition(" ")[0]
+    return text[:1].lower() + text[1:] if word.isalpha() and word[1:].islower() else text
 
 
 def _complain(text: str) -> None:

@@ -139,7 +139,8 @@ def analyze(context: click.Context, /, captures: tuple[Path, ...], **options: An
 
     Reads pcapng and pcap, also compressed with gzip or zstd; - is standard input. Two captures are taken as
     views of the same packets from both ends, unless --separate is given; more than two are judged one after
-    another. Exit code 1 if a capture is damaged; everything that could be read is still shown.
+    another. Exit code 1 if a capture is damaged or has neither TCP nor SCTP; everything that could be read is
+    still shown.
     """
     captures = tuple(STANDARD_INPUT if str(path) == "-" else path for path in captures)
     given = Given(**options)
@@ -154,7 +155,8 @@ def analyze(context: click.Context, /, captures: tuple[Path, ...], **options: An
     found = [_analyze(group, _apart(asked, groups, at)) for at, group in enumerate(groups)]
     if given.as_json:
         _print_json([one.json() for one in found])
-    context.exit(1 if any(one.reading.summary.damaged for one in found) else 0)
+    summaries = [one.reading.summary for one in found]
+    context.exit(1 if any(one.damaged or one.nothing for one in summaries) else 0)
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ class _Found:
             "limits": summary.limited,
             "interfaces": summary.interfaces,
             "broken_off": summary.broken_off,
-            "warnings": [*summary.warnings, *self._unlisted()],
+            "warnings": [*summary.warnings, *self._unlisted(), *summary.nothing],
             "causes": {"tcp": dict(overview.tcp.causes), "sctp": dict(overview.sctp.causes)},
             "why": [
                 {"connection": row["connection"], "side": side, "why": text}
@@ -288,6 +290,8 @@ def _print(found: _Found) -> None:
         terminal_detail.print_retransmissions(out, overview.retransmissions(), overview.starts)
     elif not chosen:
         terminal.print_overview(out, overview, summary)
+        for text in summary.nothing:
+            warn(f"{found.reading.paths[0]}: {text}")
         return
     else:
         for row in overview.kept["connections"]:

@@ -41,6 +41,7 @@ from rexmit.terminal import moves
 
 LIVE_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
+WHEN_LATE = "use an idle machine, --mode busy or --virtual"
 
 _SETTINGS = "rexmit.settings"
 _COMMAND = "rexmit.command"
@@ -413,11 +414,9 @@ def _run(options: EmulationOptions, shown: _Shown) -> int:
     elif not shown.quiet:
         show_summary(last["summary"], last["device"], shown.plain)
     if last["invalid"] is not None:
-        print(
-            f"rexmit: error: the emulation does not count: {one_line(last['invalid'])}",
-            file=sys.stderr,
-            flush=True,
-        )
+        why = one_line(last["invalid"])
+        instead = f"; {WHEN_LATE}" if why.endswith("late") else ""
+        print(f"rexmit: error: the emulation does not count: {why}{instead}", file=sys.stderr, flush=True)
         return INVALID
     return last["code"] or 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,8 +84,13 @@ def target(out: Path, named: bool) -> tuple[Path, str | None]:
 def flows_of(
     capture: Path, numbers: Sequence[int], options: Options | None, progress: Progress | None = None
 ) -> list[Flow]:
-    """The connections of these numbers. Raises UsageError where one is not there."""
+    """The connections of these numbers. Raises UsageError where one is not there.
+
+    Warns (UserWarning) of what could not be read, such as the rest of a file that breaks off.
+    """
     flows, summary = read_flows(capture, numbers, options, progress)
+    for remark in summary.warnings:
+        warnings.warn(f"{capture}: {remark}", stacklevel=3)
     missing = set(numbers) - {flow.row["connection"] for flow in flows}
     if missing and summary.sctp and not summary.tcp:
         raise UsageError(

@@ -47,7 +47,7 @@ def find_study(name: str) -> tuple[str, Path]:
         if path.is_dir():
             raise StudyError(f"{name}: is a folder; name a study's file")
         if not path.exists():
-            raise StudyError(f"{name}: there is no such file")
+            raise StudyError(f"{name}: there is no such file{_beside(path)}")
         resolved = path.resolve()
         inside = resolved.is_relative_to(PACKAGED.resolve())
         return (_name(resolved) if inside else path.stem), path
@@ -57,9 +57,28 @@ def find_study(name: str) -> tuple[str, Path]:
     beginning = [entry for entry in known if entry.startswith(f"{name}/")]
     if beginning:
         raise StudyError(f"{name!r} holds several studies; name one of {', '.join(sorted(beginning))}")
-    file = f"{name}.toml"
-    instead = f"; did you mean {file!r}?" if Path(file).is_file() else _nearest_study(name, known)
-    raise StudyError(f"there is no study {name!r}, nor such a file{instead}")
+    raise StudyError(f"there is no study {name!r}, nor such a file{_instead(path, known)}")
+
+
+def _instead(path: Path, known: Iterable[str]) -> str:
+    """What was meant: a file of that name, the study in a folder, or the nearest of the package's."""
+    files = [path.with_name(f"{path.name}.toml")]
+    if path.is_dir():
+        files += [path / "study.toml", *sorted(path.glob("*.toml"))]
+    elif path.suffix and (hint := _beside(path)):
+        return hint
+    meant = next((one for one in files if one.is_file()), None)
+    if meant is not None:
+        return f"; did you mean {str(meant)!r}?"
+    if path.is_dir():
+        return ": it is a folder without one; name a study's file"
+    return _nearest_study(str(path), known)
+
+
+def _beside(path: Path) -> str:
+    """The study's file in the same folder whose name is nearest; nothing where none is near."""
+    hint = nearest(path.name, [one.name for one in path.parent.glob("*.toml")])
+    return hint if "did you mean" in hint else ""
 
 
 def _nearest_study(name: str, known: Iterable[str]) -> str:
