@@ -142,9 +142,11 @@ impl Ledger {
         let book = &mut self.ends[at.number() as usize];
         let count = match sent.reason {
             Reason::Timeout { .. } | Reason::GoBackN | Reason::Age => Some(&mut book.timeout),
-            Reason::Fast { .. } | Reason::PartialAck | Reason::SackRecovery | Reason::Rescue => {
-                Some(&mut book.fast)
-            }
+            Reason::Fast { .. }
+            | Reason::ReorderingTimer { .. }
+            | Reason::PartialAck
+            | Reason::SackRecovery
+            | Reason::Rescue => Some(&mut book.fast),
             Reason::TailProbe => Some(&mut book.probe),
             _ => None,
         };

@@ -63,7 +63,9 @@ fn truth(ran: &Ran) -> Vec<Value> {
     again
         .map(|(i, row)| {
             let (duplicates, sacked, backoff) = match row.reason {
-                Reason::Fast { duplicates, sacked } => (Some(duplicates), Some(sacked), None),
+                Reason::Fast { duplicates, sacked } | Reason::ReorderingTimer { duplicates, sacked, .. } => {
+                    (Some(duplicates), Some(sacked), None)
+                }
                 Reason::Timeout { backoff } | Reason::Syn { backoff } | Reason::SynAck { backoff } => {
                     (None, None, Some(backoff))
                 }

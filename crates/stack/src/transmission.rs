@@ -49,6 +49,15 @@ pub enum Reason {
         /// Whole segments reported above it by SACK.
         sacked: u16,
     },
+    /// The segment that a timer for reordering sends: what was overtaken has had its time (RFC 8985 section 6.2 step 5).
+    ReorderingTimer {
+        /// Acknowledgments in a row with reports or without news.
+        duplicates: u16,
+        /// Whole segments reported by SACK.
+        sacked: u16,
+        /// It begins a recovery; otherwise one goes on.
+        begins: bool,
+    },
     /// Without SACK, the next hole on a partial acknowledgment (RFC 6582 section 3.2 step 3).
     PartialAck,
     /// With SACK, a further hole in recovery (RFC 6675 section 4, NextSeg rules 1 and 3).
@@ -93,8 +102,22 @@ impl Reason {
     /// Duplicate acknowledgments in a row that led to it; 0 where none did.
     pub fn duplicates(self) -> u32 {
         match self {
-            Self::Fast { duplicates, .. } => duplicates.into(),
+            Self::Fast { duplicates, .. } | Self::ReorderingTimer { duplicates, .. } => duplicates.into(),
             _ => 0,
+        }
+    }
+
+    /// It is decided as a recovery begins, and goes for the first segment that leaves then.
+    pub fn begins_recovery(self) -> bool {
+        matches!(self, Self::Fast { .. } | Self::ReorderingTimer { begins: true, .. })
+    }
+
+    /// The same, decided by a timer for reordering in place of an acknowledgment; another decision stays as it is.
+    #[must_use]
+    pub fn by_reordering_timer(self) -> Self {
+        match self {
+            Self::Fast { duplicates, sacked } => Self::ReorderingTimer { duplicates, sacked, begins: true },
+            other => other,
         }
     }
 
@@ -109,6 +132,7 @@ impl Reason {
             Self::Timeout { .. } => "timeout",
             Self::GoBackN => "go-back-n",
             Self::Fast { .. } => "fast",
+            Self::ReorderingTimer { .. } => "reordering-timer",
             Self::PartialAck => "partial-ack",
             Self::SackRecovery => "sack-recovery",
             Self::Rescue => "rescue",

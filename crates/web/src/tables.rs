@@ -140,6 +140,7 @@ fn cause(row: &TransmissionRow) -> Option<&'static str> {
         Reason::Timeout { .. } => "timeout",
         Reason::GoBackN | Reason::Age => "go-back-n",
         Reason::Fast { .. } => "fast",
+        Reason::ReorderingTimer { .. } => "reordering-timer",
         Reason::PartialAck => "partial-ack",
         Reason::SackRecovery | Reason::Rescue => "sack-recovery",
         Reason::TailProbe => "tail-probe",
@@ -160,6 +161,9 @@ fn why(row: &TransmissionRow) -> String {
         Reason::Fast { duplicates, sacked: 0 } => format!("after {duplicates} duplicate ACKs"),
         Reason::Fast { duplicates, sacked } => {
             format!("after {duplicates} duplicate ACKs and {sacked} segments above it reported by SACK")
+        }
+        Reason::ReorderingTimer { .. } => {
+            "what was sent after it has arrived, and it has had time to follow".to_owned()
         }
         Reason::PartialAck => "in recovery, after an ACK that stopped before it".to_owned(),
         Reason::SackRecovery => "in recovery, a further hole".to_owned(),

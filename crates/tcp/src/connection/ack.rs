@@ -150,6 +150,14 @@ impl Tcb {
         self.decision = Reason::Fast { duplicates: count(duplicates), sacked: count(sacked) };
     }
 
+    /// In a recovery a timer for reordering has found more to be lost: unless the first retransmission still waits, what
+    /// leaves next does so for that.
+    pub(crate) fn goes_on_by_reordering_timer(&mut self) {
+        if self.decision == Reason::New {
+            self.decision = Reason::ReorderingTimer { duplicates: 0, sacked: 0, begins: false };
+        }
+    }
+
     /// Fast recovery is over, and the window is set.
     pub fn end_recovery(&mut self, now: Instant) {
         self.decision = Reason::New;

@@ -216,6 +216,9 @@ impl BySegment {
         (self.recover, self.rescue) = (tcb.snd.max, tcb.snd.una + tcb.snd.mss.min(tcb.flight()));
         (self.limited_bytes, self.reduced_at) = (0, now);
         tcb.begin_fast_retransmit(self.dupacks, self.segments.sacked_segments());
+        if told.is_none() {
+            tcb.decision = tcb.decision.by_reordering_timer();
+        }
         match tcb.profile.recovery.prr {
             PrrRule::Off => {
                 tcb.window.cwnd = tcb.window.ssthresh;
@@ -377,9 +380,12 @@ impl LossRecovery for BySegment {
         }
         tcb.timers.rexmt_for = RexmtFor::Retransmission;
         let marked = self.find_losses(tcb, now);
+        if marked.some && self.in_recovery() {
+            tcb.goes_on_by_reordering_timer();
+        }
         self.follow_losses(tcb, now, marked, None);
         tcb.output(now, self);
-        if !self.in_recovery() || !matches!(tcb.decision, Reason::Fast { .. }) {
+        if !self.in_recovery() || !tcb.decision.begins_recovery() {
             tcb.decision = Reason::New;
         }
     }

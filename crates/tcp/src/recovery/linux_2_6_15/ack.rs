@@ -135,7 +135,7 @@ impl Linux2615 {
             self.resend_forward(tcb, now);
         }
         // Rate halving may leave no room for the segment that begins the recovery.
-        let waits = self.packets.in_recovery() && matches!(tcb.decision, Reason::Fast { .. });
+        let waits = self.packets.in_recovery() && tcb.decision.begins_recovery();
         if !waits {
             tcb.decision = Reason::New;
         }

@@ -332,7 +332,7 @@ impl Linux61 {
             }
         }
         // There may be no room for the segment that begins the recovery.
-        let waits = self.packets.in_recovery() && matches!(tcb.decision, Reason::Fast { .. });
+        let waits = self.packets.in_recovery() && tcb.decision.begins_recovery();
         if !waits {
             tcb.decision = Reason::New;
         }

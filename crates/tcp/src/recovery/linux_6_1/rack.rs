@@ -225,10 +225,13 @@ impl Linux61 {
         if self.packets.in_flight() != before {
             if !self.packets.in_recovery() {
                 self.enter_counted_recovery(tcb, now, false);
+                tcb.decision = tcb.decision.by_reordering_timer();
                 self.reduce_cwnd(tcb, 1, self.packets.queue.losses > losses, false);
+            } else {
+                tcb.goes_on_by_reordering_timer();
             }
             self.resend_lost(tcb, now);
-            if !matches!(tcb.decision, Reason::Fast { .. }) {
+            if !tcb.decision.begins_recovery() {
                 tcb.decision = Reason::New;
             }
         }
