@@ -40,6 +40,7 @@ pub fn expected(sending: Sending, bare_fin: bool) -> Expected {
         (Why::Timeout, true) => &[Cause::Fin],
         (Why::GoBackN, true) => &[Cause::Fin, Cause::GoBackN],
         (Why::Fast, true) => &[Cause::Fin, Cause::Fast],
+        (Why::FastByRack, true) => &[Cause::Fin, Cause::Fast, Cause::ReorderingTimer],
         (Why::FastInLoss, true) => &[Cause::Fin, Cause::Fast, Cause::GoBackN],
         (Why::Reported, true) => &[Cause::Fin, Cause::Fast, Cause::SackRecovery],
         (Why::PartialAck, true) => &[Cause::Fin, Cause::PartialAck],
@@ -48,8 +49,9 @@ pub fn expected(sending: Sending, bare_fin: bool) -> Expected {
         (Why::Timeout, false) => &[Cause::Timeout],
         (Why::GoBackN, false) => &[Cause::GoBackN],
         (Why::Fast, false) => &[Cause::Fast],
+        (Why::FastByRack, false) => &[Cause::Fast, Cause::ReorderingTimer],
         // It begins a recovery, and it is more of what was outstanding at a timeout.
-        (Why::FastInLoss, false) => &[Cause::Fast, Cause::GoBackN],
+        (Why::FastInLoss, false) => &[Cause::Fast, Cause::ReorderingTimer, Cause::GoBackN],
         (Why::Reported, false) => &[Cause::Fast, Cause::SackRecovery],
         (Why::PartialAck, false) => &[Cause::PartialAck],
         (Why::SackRecovery, false) => &[Cause::SackRecovery],
@@ -65,7 +67,9 @@ pub fn family(cause: Cause) -> Option<Family> {
         Cause::Timeout | Cause::GoBackN | Cause::TailProbe | Cause::WindowProbe | Cause::KeepAlive => {
             Some(Family::Timer)
         }
-        Cause::Fast | Cause::PartialAck | Cause::SackRecovery => Some(Family::Recovery),
+        Cause::Fast | Cause::ReorderingTimer | Cause::PartialAck | Cause::SackRecovery => {
+            Some(Family::Recovery)
+        }
         Cause::Syn | Cause::SynAck | Cause::Fin => Some(Family::Control),
         Cause::Unknown => None,
     }

@@ -15,6 +15,9 @@ pub enum Why {
     GoBackN,
     /// Duplicate ACKs, or what else begins a recovery.
     Fast,
+    /// What begins a recovery in a sender with RACK, which does not say whether an acknowledgment or its timer for
+    /// reordering made it begin.
+    FastByRack,
     /// A recovery that begins while what was outstanding when the timer expired is being sent again.
     FastInLoss,
     /// SACK blocks above it make it count as lost, and its sender does not say whether that begins a recovery.

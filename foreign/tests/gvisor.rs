@@ -46,7 +46,7 @@ fn netstack_sends_again_for_every_reason_that_it_has() {
             _ => None,
         }));
     }
-    let recovery = [Why::Fast, Why::FastInLoss, Why::PartialAck, Why::SackRecovery];
+    let recovery = [Why::FastByRack, Why::FastInLoss, Why::PartialAck, Why::SackRecovery];
     let timers = [Why::Timeout, Why::GoBackN, Why::TailProbe, Why::Probe, Why::Syn];
     assert!(recovery.iter().chain(&timers).all(|why| found.contains(why)), "{found:?}");
 }

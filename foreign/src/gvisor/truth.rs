@@ -93,7 +93,7 @@ impl Truth {
             Origin::TailProbe => Why::TailProbe,
             Origin::First if note.recovery_began => {
                 let in_loss = self.expired_to.is_some_and(|to| segment.seq < to);
-                if in_loss { Why::FastInLoss } else { Why::Fast }
+                if in_loss { Why::FastInLoss } else { Why::FastByRack }
             }
             Origin::First => Why::PartialAck,
             Origin::Recovery => Why::SackRecovery,

@@ -11,6 +11,7 @@ CAUSES = {
     "syn-ack": "SYN-ACK",
     "fin": "FIN",
     "fast": "fast retransmit",
+    "reordering-timer": "RACK, reordering timer",
     "partial-ack": "after a partial ACK",
     "sack-recovery": "SACK recovery",
     "tail-probe": "tail loss probe",
@@ -41,6 +42,7 @@ LETTERS = {
     "syn-ack": "Y",
     "fin": "N",
     "fast": "F",
+    "reordering-timer": "D",
     "partial-ack": "P",
     "sack-recovery": "S",
     "tail-probe": "L",
@@ -143,6 +145,11 @@ def _fast(row: Row) -> str:
     return f"after {_reported(row) or 'no report that the capture shows'}"
 
 
+def _reordering(row: Row) -> str:
+    waited = "" if row["since_ack_ns"] is None else f", {duration(row['since_ack_ns'])} after the last ACK"
+    return f"{_reported(row) or 'something sent after it had arrived'}{waited}: time to overtake was over"
+
+
 def _partial(row: Row) -> str:
     until = "" if row["recover"] is None else f" up to {count(row['recover'])}"
     return f"in recovery{until}, {duration(row['since_ack_ns'])} after an ACK that stopped before it"
@@ -193,6 +200,7 @@ _TCP = {
     "syn-ack": _timer,
     "fin": _timer,
     "fast": _fast,
+    "reordering-timer": _reordering,
     "partial-ack": _partial,
     "sack-recovery": _hole,
     "tail-probe": _probe,

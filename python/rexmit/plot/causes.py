@@ -14,6 +14,7 @@ COLOURS = {
     "syn-ack": "#0072b2",
     "fin": "#0072b2",
     "fast": "#d5231e",
+    "reordering-timer": "#8e0f4d",
     "partial-ack": "#c65a00",
     "sack-recovery": "#c65a00",
     "tail-probe": "#7a5c00",

@@ -12,6 +12,9 @@ pub enum Cause {
     /// The retransmission that starts a recovery: duplicate ACKs (RFC 5681 section 3.2), SACK (RFC 6675), early
     /// retransmit (RFC 5827) or RACK (RFC 8985).
     Fast,
+    /// A timer for reordering (RFC 8985 section 6.2 step 5): what was sent after it had arrived, and the time in which it
+    /// might have followed was over. It starts a recovery, or goes on with one.
+    ReorderingTimer,
     /// In recovery without SACK, after a partial ACK (RFC 6582 section 3.2).
     PartialAck,
     /// In recovery with SACK: a further hole (RFC 6675 NextSeg, RACK).
@@ -38,6 +41,7 @@ impl Cause {
             Self::SynAck => "syn-ack",
             Self::Fin => "fin",
             Self::Fast => "fast",
+            Self::ReorderingTimer => "reordering-timer",
             Self::PartialAck => "partial-ack",
             Self::SackRecovery => "sack-recovery",
             Self::TailProbe => "tail-probe",

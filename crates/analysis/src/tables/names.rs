@@ -115,6 +115,7 @@ names! {
         SynAck = "syn-ack",
         Fin = "fin",
         Fast = "fast",
+        ReorderingTimer = "reordering-timer",
         PartialAck = "partial-ack",
         SackRecovery = "sack-recovery",
         TailProbe = "tail-probe",

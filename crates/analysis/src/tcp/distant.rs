@@ -47,6 +47,11 @@ struct Sight {
     crossed: bool,
     /// It may answer the first one, with RACK's patience.
     hasty: bool,
+    /// Its sender probes for lost tails; such a one finds losses by time as well, waits for reordering, and sends lost copies
+    /// again (RFC 8985).
+    of_today: bool,
+    /// That sender had known of the third duplicate for long, as timestamps show: this is no answer to that.
+    known_long: bool,
     /// As many reports of the hole that it fills have passed here as start a fast retransmit.
     reported: bool,
 }
@@ -73,6 +78,7 @@ impl Sight {
         let busy = trial.busy_since.map_or(Duration::ZERO, since);
         let latest = busy + delay + far.late_share.of(delay) + queues + far.late;
         let idle = crossed.is_some_and(|lag| lag > latest);
+        let of_today = memory.probes || trial.probes;
         Self {
             silent: trial
                 .last_sent
@@ -87,8 +93,18 @@ impl Sight {
             disordered: trial.seen.crossed.is_some_and(|(at, una)| {
                 una < trial.seq && since(at) >= soonest && since(at) <= latest + round_trip
             }),
+            known_long: of_today
+                && trial.sent_at.stamped
+                && trial.view.third_at.is_some_and(|third| {
+                    let known = trial.sent_at.time.saturating_since(third);
+                    known >= timer.soonest_share.of(round_trip).max(trial.policy.copies.slow_clock)
+                }),
             reported: trial.seq == trial.seen.una && trial.reaches(trial.seen.disorders),
-            hasty: trial.seen.first_at.is_some_and(|at| since(at) <= latest + far.reordering.of(round_trip)),
+            hasty: [trial.seen.first_at, trial.view.first_at]
+                .into_iter()
+                .flatten()
+                .any(|at| since(at) <= latest + far.reordering.of(round_trip)),
+            of_today,
         }
     }
 }
@@ -131,6 +147,10 @@ const IN_RECOVERY: [(Cause, Rule); 6] = [
 
 fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Cause {
     // Some hosts count the first duplicate as an update of the window.
+    if trial.sack && sight.known_long && !sight.silent {
+        // What began the recovery was lost before it came here.
+        return Cause::SackRecovery;
+    }
     let fourth = signs.prompted && trial.view.last_is_disorder && trial.reaches(trial.view.disorders);
     if sight.answers || (sight.first && fourth && trial.sent_at.stamped) {
         return Cause::Fast;
@@ -139,14 +159,15 @@ fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> 
         return Cause::PartialAck;
     }
     let disorder = signs.disorder || trial.seen.disorders > 0;
+    let soon = trial.sack && disorder && sight.hasty && sight.first;
+    if soon && (!sight.silent || sight.of_today) {
+        // Early retransmit, RACK, or another threshold.
+        return Cause::Fast;
+    }
     if trial.sack && !sight.silent {
         if sight.too_late || (!sight.first && signs.sacked > 0) {
             // The retransmission that began it was lost before it came here.
             return Cause::SackRecovery;
-        }
-        if disorder && sight.hasty {
-            // Early retransmit, RACK, or another threshold.
-            return Cause::Fast;
         }
     }
     let early = !trial.sack && sight.first && (disorder || sight.crossed) && !signs.timer_likely;

@@ -19,7 +19,7 @@ use super::passed::{Out, Passed, Placed, wire_packets};
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
 use super::stamps::{self, Stamps};
-use super::trial::{Trial, Verdict};
+use super::trial::{Report, Trial, Verdict};
 use super::view::{View, Way};
 use crate::core::policy::TcpPolicy;
 use crate::limits::{Limit, STEPS_PER_PACKET, Steps, Work};
@@ -63,6 +63,8 @@ pub(super) struct Half {
     newest_stamp: u32,
     /// The latest transmission of what is acknowledged.
     delivered: Instant,
+    /// The last report of what lies above all reported before.
+    reported: Option<Report>,
     stamps: Stamps,
     /// How long its sender had got nothing when it sent its last packet, as timestamps prove it.
     silent: Option<Duration>,
@@ -146,6 +148,7 @@ impl Half {
             last_len: 0,
             newest_stamp: 0,
             delivered: Instant::default(),
+            reported: None,
             stamps: Stamps::default(),
             silent: None,
             work: Work::default(),
@@ -311,6 +314,7 @@ impl Half {
             self.judge.progress(self.acks.una, self.edge);
             self.take_progress(&answered, terms.mss, out);
         } else if let Some(piece) = news.sacked_in_order.and_then(|top| self.board.piece_at(top - 1)) {
+            self.reported = Some(Report { at: ack.time, sent: piece.last });
             self.measures.reported(piece, &answered, out);
         }
         self.measures.acknowledged(&answered, &self.level(), out);
@@ -455,6 +459,7 @@ impl Half {
             last_sent: self.last_sent,
             busy_since: self.pace.busy_since,
             delivered: self.delivered,
+            reported: self.reported,
             stepped: self.view.may_have_stepped_to(sent.seq),
             silent: self.silent,
             after_higher: self.silent.is_some() && self.is_after_higher(sent),

@@ -56,7 +56,8 @@ impl Judge {
             self.memory.began = Some(trial.now);
         }
         let is_sure = matches!(certainty, Certainty::Certain(_));
-        let begins = self.memory.phase != phase || matches!(cause, Cause::Fast | Cause::Timeout);
+        let begins = self.memory.phase != phase
+            || matches!(cause, Cause::Fast | Cause::ReorderingTimer | Cause::Timeout);
         // What may have been an expiry leaves doubt of all that follows it.
         let chance = signs.overdue || !signs.prompted;
         self.memory.sure = if begins { is_sure } else { self.memory.sure && (is_sure || !chance) };
@@ -96,7 +97,9 @@ impl Judge {
 
     fn enter_phase(&mut self, trial: &Trial<'_>, signs: &Signs, cause: Cause) {
         match cause {
-            Cause::Fast => self.memory.phase = Phase::Recovery { recover: trial.edge },
+            Cause::Fast | Cause::ReorderingTimer => {
+                self.memory.phase = Phase::Recovery { recover: trial.edge };
+            }
             Cause::GoBackN => {
                 let recover = trial.edge;
                 if !matches!(self.memory.phase, Phase::Loss { .. }) {
@@ -139,7 +142,7 @@ impl Judge {
 
     /// No recovery goes on.
     fn outside(&mut self, trial: &Trial<'_>, signs: &Signs) -> Reading {
-        if let Some(answer) = answered(trial, signs) {
+        if let Some(answer) = answered(trial, signs, &self.memory) {
             return answer;
         }
         if signs.is_tail && !signs.is_first && signs.timer_possible {
@@ -149,8 +152,13 @@ impl Judge {
         if signs.late_report {
             return Reading::Likely(Cause::Fast);
         }
+        if signs.is_tail && !signs.is_first && !signs.prompted && !signs.disorder {
+            // The timer of the probe is that of what was sent before it.
+            return Reading::Likely(Cause::TailProbe);
+        }
         if signs.timer_possible && signs.is_first {
             if signs.may_probe(&self.memory, trial) {
+                self.memory.note_due_probe(signs.due_as_probe);
                 return Reading::Likely(Cause::TailProbe);
             }
             return Reading::Provable(Cause::Timeout);
@@ -178,7 +186,7 @@ fn by_kind(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
 }
 
 /// Outside a recovery, an acknowledgment made the sender send it again.
-fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
+fn answered(trial: &Trial<'_>, signs: &Signs, memory: &Memory) -> Option<Reading> {
     if signs.prompted && signs.entitled {
         return Some(Reading::Provable(Cause::Fast));
     }
@@ -189,7 +197,13 @@ fn answered(trial: &Trial<'_>, signs: &Signs) -> Option<Reading> {
     }
     if trial.sack && signs.at_once && signs.overtaken && !signs.disorder {
         // RACK: what was sent later has arrived.
-        return Some(Reading::Likely(Cause::SackRecovery));
+        return Some(Reading::Likely(Cause::Fast));
+    }
+    // Of a sender of which nothing is known, the other timer may be due as well; and three reports leave RACK nothing to wait
+    // for, unless it saw reordering (RFC 8985 section 6.2, step 4).
+    let of_today = memory.probes || trial.probes;
+    if signs.reordering_due && (of_today || !(signs.timer_likely || signs.entitled)) {
+        return Some(Reading::Likely(Cause::ReorderingTimer));
     }
     if trial.sack && signs.disorder && signs.timer_possible && (!signs.timer_likely || signs.reordering) {
         // RACK's reordering timer.
@@ -211,6 +225,10 @@ fn after_timeout(trial: &Trial<'_>, signs: &Signs) -> Reading {
 }
 
 fn in_recovery(trial: &Trial<'_>, signs: &Signs, memory: &Memory) -> Reading {
+    if signs.copy_lost && !signs.prompted {
+        // By an acknowledgment, by a timer for reordering, or when it is its turn: a sender that paces has that, too.
+        return Reading::Likely(Cause::SackRecovery);
+    }
     if signs.is_first && signs.timer_possible && !signs.prompted {
         return Reading::Provable(Cause::Timeout);
     }

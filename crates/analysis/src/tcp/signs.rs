@@ -37,8 +37,15 @@ pub(super) struct Signs {
     pub timer_sure: bool,
     /// What was sent after it was reported so shortly before that a timer for reordering may have run out.
     pub reordering: bool,
+    /// Exactly such a timer has run out: what it sends is due by the last report.
+    pub reordering_due: bool,
+    /// What was sent after it was last sent has been reported, and no timer had run its time since: a sender that finds
+    /// losses by time sends its copies again, too.
+    pub copy_lost: bool,
     /// It waited longer than such a timer runs.
     pub beyond_reordering: bool,
+    /// The probe of a single segment is due just now.
+    pub due_as_probe: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
     /// It was seen more than once before.
@@ -117,7 +124,10 @@ impl Signs {
             timer_likely: ran(by_first, timeout),
             timer_sure: ran(by_last, timeout),
             reordering: may_wait_for_reordering(trial),
+            reordering_due: !prompted && is_due_by_reordering(trial, slack),
+            copy_lost: trial.sack && is_passed(trial) && !ran(by_first, timeout),
             beyond_reordering: waited_beyond_reordering(trial),
+            due_as_probe: is_due_as_probe(trial),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             again,
             impatient,
@@ -208,11 +218,46 @@ impl Signs {
     }
 
     /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
-    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain. Of a
+    /// sender of which nothing is known, one that leaves just when a probe is due.
     pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
-        let able = (memory.probes || trial.probes) && trial.sack;
-        able && self.is_tail && !self.disorder && trial.before.count <= 1 && !self.probe_overdue
+        let able = memory.probes || trial.probes || self.due_as_probe;
+        let single = self.is_tail && !self.disorder && trial.before.count <= 1;
+        trial.sack && able && single && !self.probe_overdue
     }
+}
+
+/// It leaves when the probe of a single segment is due, two round trips and the delay of its acknowledgment after it was
+/// sent (RFC 8985 section 7.2), and that is not when a timer may expire that is a round trip and the same delay (Linux).
+fn is_due_as_probe(trial: &Trial<'_>) -> bool {
+    let timer = &trial.policy.timer;
+    let Some(rtt) = trial.clock.rtt() else { return false };
+    let due = rtt * timer.probe_rtts + timer.probe_ack_delay;
+    let error = timer.probe_due_error.of(rtt).min(timer.probe_due_most);
+    let began = match trial.before.first {
+        Some(piece) => Some(trial.since(piece.first)),
+        None => trial.view.advanced_at.map(|at| trial.sent_at.time.saturating_since(at)),
+    };
+    let apart = rtt >= (error + timer.probe_late) * 2;
+    apart && began.is_some_and(|began| began + error >= due && began <= due + error + timer.probe_late)
+}
+
+/// The timer of a sender that waits for reordering runs out just now: it was set by the last report, for what is left of the
+/// round trip that this showed and a quarter of the shortest one (RFC 8985 section 6.2, steps 4 and 5).
+fn is_due_by_reordering(trial: &Trial<'_>, slack: Duration) -> bool {
+    let Some((stamp, report)) = trial.before.last.zip(trial.reported) else { return false };
+    let Some(least) = trial.clock.soonest() else { return false };
+    let arrived = trial.view.sacked.bytes_above(trial.seq) > 0;
+    let rtt = report.at.saturating_since(report.sent);
+    let due = stamp.time + rtt + trial.policy.far.reordering.of(least);
+    let margin = trial.policy.timer.reordering_margin;
+    let early = trial.now + slack < due;
+    trial.sack
+        && arrived
+        && stamp.time <= report.sent
+        && due > report.at
+        && !early
+        && trial.now <= due + margin
 }
 
 /// How long a sender that probes for a lost tail may stay silent at the most: two round trips and the delay of an

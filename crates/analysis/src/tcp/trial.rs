@@ -50,12 +50,23 @@ pub(super) struct Trial<'a> {
     pub busy_since: Option<Instant>,
     /// The latest transmission of what is acknowledged: RACK takes what was sent before for lost.
     pub delivered: Instant,
+    /// What was last reported by SACK above all else: when that was seen, and when it had been sent.
+    pub reported: Option<Report>,
     /// An acknowledgment with its first number may have passed here.
     pub stepped: bool,
     /// How long the sender had got nothing, and knew all that has passed here, as timestamps prove it.
     pub silent: Option<Duration>,
     /// It carries a later timestamp than all that passed here before, and some of that lies above it.
     pub after_higher: bool,
+}
+
+/// A report by SACK of what was sent last of all that had arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// When it was seen.
+    pub at: Instant,
+    /// When what it reports was last sent.
+    pub sent: Instant,
 }
 
 impl Trial<'_> {
@@ -138,8 +149,10 @@ pub(super) struct Memory {
     pub expired_at: Option<Instant>,
     /// When a recovery last began.
     pub began: Option<Instant>,
-    /// A tail loss probe was seen that can be nothing else.
+    /// A tail loss probe was seen that can be nothing else, or two left just when one was due.
     pub probes: bool,
+    /// How many left just when one was due.
+    pub due_probes: u8,
     /// What began the phase is certain, and nothing since may have been an expiry of the timer.
     pub sure: bool,
     /// What its sender makes of SACK.
@@ -172,6 +185,12 @@ impl Memory {
         if passed_over && self.sack == SackUse::Unknown && !self.may_be_left(trial) {
             self.sack = SackUse::Used;
         }
+    }
+
+    /// A single segment counts as a probe; one may be due by chance, two are a habit.
+    pub(super) fn note_due_probe(&mut self, due: bool) {
+        self.due_probes = self.due_probes.saturating_add(u8::from(due));
+        self.probes |= self.due_probes > 1;
     }
 
     /// All up to `una` is acknowledged, and data reach up to `edge`.

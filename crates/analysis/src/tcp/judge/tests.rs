@@ -6,12 +6,14 @@
 mod apart;
 mod ns3;
 mod others;
+mod today;
 
 use crate::rows::{Cause, Confidence, Kind, Need, Proof, RetransmissionRow};
 use crate::tcp::script::analyse;
 
 use Cause::{
-    Fast, Fin, GoBackN, KeepAlive, PartialAck, SackRecovery, Syn, SynAck, TailProbe, Timeout, WindowProbe,
+    Fast, Fin, GoBackN, KeepAlive, PartialAck, ReorderingTimer, SackRecovery, Syn, SynAck, TailProbe,
+    Timeout, WindowProbe,
 };
 use Confidence::{Certain, Likely};
 
