@@ -41,6 +41,7 @@ sctp-trace: setup  ## The tool of study 002 on our captures: TEXT=the text that 
 
 long: setup  ## The rest of the matrices of which `make test` runs a sample.
 	@$(BIN)/pytest -m long --numprocesses=auto
+	@cargo test --quiet --locked --profile quick --package rexmit-sim --test causes -- --ignored
 
 fuzz: setup  ## Fuzz every target, guided by coverage, from the stored corpora; two minutes in all.
 	@$(BIN)/python scripts/fuzz.py

@@ -42,6 +42,8 @@ fn fin(reason: Reason) -> Expected {
     Expected::Retransmission(match reason {
         Reason::GoBackN => &[Cause::Fin, Cause::GoBackN],
         Reason::Fast { .. } => &[Cause::Fin, Cause::Fast],
+        Reason::ReorderingTimer { begins: true, .. } => &[Cause::Fin, Cause::ReorderingTimer, Cause::Fast],
+        Reason::ReorderingTimer { .. } => &[Cause::Fin, Cause::ReorderingTimer, Cause::SackRecovery],
         Reason::PartialAck => &[Cause::Fin, Cause::PartialAck],
         Reason::SackRecovery | Reason::Rescue => &[Cause::Fin, Cause::SackRecovery],
         Reason::Age => &[Cause::Fin, Cause::GoBackN, Cause::PartialAck, Cause::SackRecovery],
@@ -55,6 +57,9 @@ fn data(reason: Reason) -> &'static [Cause] {
         Reason::Timeout { .. } => &[Cause::Timeout],
         Reason::GoBackN => &[Cause::GoBackN],
         Reason::Fast { .. } => &[Cause::Fast],
+        // Where packets do not tell the timer from an acknowledgment, the name of what either does is right.
+        Reason::ReorderingTimer { begins: true, .. } => &[Cause::ReorderingTimer, Cause::Fast],
+        Reason::ReorderingTimer { .. } => &[Cause::ReorderingTimer, Cause::SackRecovery],
         Reason::PartialAck => &[Cause::PartialAck],
         // RFC 6675's rescue is a hole like others, except that no report lies above it.
         Reason::SackRecovery | Reason::Rescue => &[Cause::SackRecovery],
