@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import rexmit
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "bench"
 NS3_HEADER = Path("/usr/include/ns3/core-module.h")
@@ -37,6 +39,11 @@ NS3_LIBRARIES = [
 ]
 # Bandwidth-delay product of 1 Gbit/s and 2 x 20 ms, in packets of 1500 bytes.
 BDP = 3334
+TODAY = "linux-6.1"
+"""Linux as it comes: RACK, tail loss probes, CUBIC, packets of several segments, a receive buffer that grows."""
+DRAWN = 20_000
+"""Scenarios of the basic group of `make fidelity`: one transfer with one or two losses."""
+FIDELITY_SEED = 2026
 Line = dict[str, Any]
 
 
@@ -46,7 +53,7 @@ class Scenario:
 
     title: str
     name: str
-    options: dict[str, int]
+    options: dict[str, int | str]
     # How often rexmit repeats it inside one process, to be long enough for the clock.
     repeat: int = 1
     beside_ns3: bool = True
@@ -61,8 +68,13 @@ def scenarios(seconds: int) -> list[Scenario]:
     ]
     for queue, words in ((100, "queue of 100"), (BDP, "queue of one BDP")):
         for flows in (1, 10, 100, 1000):
-            options = {"flows": flows, "queue": queue, "seconds": seconds}
+            options: dict[str, int | str] = {"flows": flows, "queue": queue, "seconds": seconds}
             rows.append(Scenario(f"bulk, {flows} flows, {words}", "bulk", options, repeat=3))
+    for flows in (1, 1000):
+        options = {"stack": TODAY, "flows": flows, "queue": BDP, "seconds": seconds}
+        rows.append(Scenario(f"bulk, {TODAY}, {flows} flows", "bulk", options, repeat=3, beside_ns3=False))
+    options = {"file": str(OUT / "drawn.jsonl"), "jobs": 2}
+    rows.append(Scenario(f"{DRAWN:,} drawn at random, {TODAY}, 2 cores", "drawn", options, beside_ns3=False))
     for hosts in (2, 100, 1000, 10_000):
         rows.append(Scenario(f"dumbbell, {hosts:,} hosts", "dumbbell", {"hosts": hosts, "seconds": seconds}))
     rows.append(Scenario("parking lot, 3 links", "parking-lot", {"seconds": seconds}))
@@ -83,6 +95,7 @@ def main() -> int:
     )
     chosen = options.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "drawn.jsonl").write_text("".join(map(draw, range(DRAWN))))
     ours = build_ours()
     theirs = None if chosen.no_ns3 else build_ns3()
     lines: dict[str, dict[str, list[Line]]] = {}
@@ -100,6 +113,11 @@ def main() -> int:
     facts = {"machine": machine(), "rounds": chosen.rounds, "load_before": before, "lines": lines}
     (OUT / "results.json").write_text(json.dumps(facts, indent=1))
     return 0
+
+
+def draw(number: int) -> str:
+    """A scenario of the basic group of `make fidelity`, on the model of Linux as it comes, in a line."""
+    return json.dumps(rexmit.draw_scenario(number, seed=FIDELITY_SEED, family="losses")) + "\n"
 
 
 def build_ours() -> Path:

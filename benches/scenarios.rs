@@ -4,6 +4,8 @@
 //! scenarios grid repeat=5                      6,930 short transfers on one core
 //! scenarios study jobs=2 repeat=5              all 23,898 runs of hurtig-2006
 //! scenarios bulk flows=10 queue=100 seconds=3 repeat=3
+//! scenarios bulk flows=10 stack=linux-6.1       the same between hosts with this profile, as it comes
+//! scenarios drawn file=FILE jobs=2              scenarios of a file, one a line in JSON, each once
 //! scenarios memory flows=10000
 //! scenarios dumbbell hosts=1000 seconds=3       half of them send to the other half over one link
 //! scenarios parking-lot seconds=3               three bottlenecks in a row, a flow over all, one over each
@@ -17,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::error::Error;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use rexmit_network::HostId;
@@ -33,6 +36,8 @@ const LONG: &str = include_str!("../studies/hurtig-2006/long.toml");
 const SEED: u64 = 1;
 /// As much as the window of one flow can ask for.
 const BULK_BUFFER: &str = "16 MiB";
+/// The profile of the flows that are beside those of ns-3.
+const OLD: &str = "rfc-2014";
 
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
@@ -41,11 +46,13 @@ fn main() -> Result<()> {
         [("flows", 1), ("hosts", 2), ("queue", 100), ("seconds", 3), ("jobs", 1), ("repeat", 1), ("loss", 0)]
             .map(|(name, value)| (name.to_string(), value))
             .into();
-    let mut code = "model".to_string();
+    let mut texts: HashMap<&str, String> = [("code", "model"), ("stack", OLD), ("file", "")]
+        .map(|(name, value)| (name, value.to_string()))
+        .into();
     for word in words {
         let (name, value) = word.split_once('=').ok_or("options are written name=number")?;
-        if name == "code" {
-            code = value.to_string();
+        if let Some(text) = texts.get_mut(name) {
+            *text = value.to_string();
             continue;
         }
         let slot = numbers.get_mut(name).ok_or_else(|| format!("unknown option {name}"))?;
@@ -55,14 +62,15 @@ fn main() -> Result<()> {
         let line = match scenario.as_str() {
             "grid" => sweep(&[SHORT], &scenario, numbers["jobs"])?,
             "study" => sweep(&[SHORT, LONG], &scenario, numbers["jobs"])?,
-            "bulk" => bulk(numbers["flows"], numbers["queue"], numbers["seconds"])?,
+            "bulk" => bulk(&texts["stack"], numbers["flows"], numbers["queue"], numbers["seconds"])?,
+            "drawn" => drawn(&texts["file"], numbers["jobs"])?,
             "memory" => memory(numbers["flows"])?,
-            "sctp" => sctp(numbers["seconds"], numbers["loss"], &code)?,
+            "sctp" => sctp(numbers["seconds"], numbers["loss"], &texts["code"])?,
             "dumbbell" => dumbbell(numbers["hosts"], numbers["seconds"])?,
             "parking-lot" => parking_lot(numbers["seconds"])?,
             "arrivals" => arrivals(numbers["flows"])?,
             _ => {
-                let known = "grid, study, bulk, memory, dumbbell, parking-lot, arrivals or sctp";
+                let known = "grid, study, bulk, drawn, memory, dumbbell, parking-lot, arrivals or sctp";
                 return Err(format!("unknown scenario {scenario}: {known}").into());
             }
         };
@@ -113,19 +121,17 @@ fn plan(text: &str) -> Result<(Plan, u64)> {
 }
 
 /// `flows` senders with no end of data on one link of 1 Gbit/s and 20 ms each way.
-fn bulk(flows: u64, queue: u64, seconds: u64) -> Result<Value> {
-    let resolved = Resolved::from_value(link(
-        queue,
-        json!({ "bulk": format!("{} s", seconds + 1), "connections": flows, "stagger": "100 us" }),
-        BULK_BUFFER,
-        &format!("{seconds} s"),
-    ))?;
+fn bulk(stack: &str, flows: u64, queue: u64, seconds: u64) -> Result<Value> {
+    let transfer = json!({ "bulk": format!("{} s", seconds + 1), "connections": flows, "stagger": "100 us" });
+    let stack = if stack == OLD { with_buffers(BULK_BUFFER) } else { json!(stack) };
+    let resolved = Resolved::from_value(link(queue, transfer, &stack, &format!("{seconds} s")))?;
     let start = Instant::now();
     let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
     let wall = start.elapsed().as_secs_f64();
     Ok(json!({
         "program": "rexmit",
         "scenario": "bulk",
+        "stack": stack,
         "flows": flows,
         "queue_packets": queue,
         "virtual_s": row.virtual_ns as f64 / 1e9,
@@ -173,7 +179,7 @@ fn memory(flows: u64) -> Result<Value> {
     let transfer = json!({
         "writes": "1448 bytes", "connections": flows, "stagger": "100 us", "close": false
     });
-    let resolved = Resolved::from_value(link(3334, transfer, "64 KiB", "10 s"))?;
+    let resolved = Resolved::from_value(link(3334, transfer, &with_buffers("64 KiB"), "10 s"))?;
     let before = resident("VmRSS")?;
     let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
     let peak = resident("VmHWM")?;
@@ -310,11 +316,7 @@ fn tree(name: &str, number: u64, scenario: &Value, observer: Option<Box<dyn Obse
 }
 
 /// Two hosts on a link of 1 Gbit/s and 20 ms each way.
-fn link(queue: u64, transfer: Value, buffer: &str, limit: &str) -> Value {
-    let stack = json!({
-        "inherits": "rfc-2014",
-        "buffers": { "send": buffer, "receive": buffer, "max": "64 MiB" },
-    });
+fn link(queue: u64, transfer: Value, stack: &Value, limit: &str) -> Value {
     let mut transfer = transfer;
     transfer["from"] = json!("server");
     transfer["to"] = json!("client");
@@ -331,6 +333,46 @@ fn link(queue: u64, transfer: Value, buffer: &str, limit: &str) -> Value {
 fn on_processor() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or_default()
+}
+
+/// The profile of the flows beside those of ns-3, with buffers of this size.
+fn with_buffers(buffer: &str) -> Value {
+    json!({ "inherits": OLD, "buffers": { "send": buffer, "receive": buffer, "max": "64 MiB" } })
+}
+
+/// Every scenario of a file, one a line, read and run once each on so many threads.
+fn drawn(file: &str, jobs: u64) -> Result<Value> {
+    let text = std::fs::read_to_string(file)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let next = AtomicUsize::new(0);
+    let start = Instant::now();
+    let one = || -> std::result::Result<(u64, u64), String> {
+        let (mut deliveries, mut incomplete) = (0, 0);
+        while let Some(line) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let scenario = serde_json::from_str(line).map_err(|error| error.to_string())?;
+            let resolved = Resolved::from_value(scenario).map_err(|error| error.to_string())?;
+            let outcome = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default());
+            let row = outcome.map_err(|error| error.to_string())?.row;
+            deliveries += row.deliveries;
+            incomplete += u64::from(!row.completed);
+        }
+        Ok((deliveries, incomplete))
+    };
+    let sums = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect::<Vec<_>>()
+    });
+    let wall = start.elapsed().as_secs_f64();
+    let sums = sums.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok(json!({
+        "program": "rexmit",
+        "scenario": "drawn",
+        "jobs": jobs,
+        "runs": lines.len(),
+        "incomplete": sums.iter().map(|sum| sum.1).sum::<u64>(),
+        "deliveries": sums.iter().map(|sum| sum.0).sum::<u64>(),
+        "wall_s": wall,
+    }))
 }
 
 /// A line of this process's status in bytes; Linux only.
