@@ -40,7 +40,7 @@ NS3_LIBRARIES = [
 # Bandwidth-delay product of 1 Gbit/s and 2 x 20 ms, in packets of 1500 bytes.
 BDP = 3334
 TODAY = "linux-6.1"
-"""Linux as it comes: RACK, tail loss probes, CUBIC, packets of several segments, a receive buffer that grows."""
+"""Linux as it comes: RACK, tail loss probes, CUBIC, large packets, a receive buffer that grows."""
 DRAWN = 20_000
 """Scenarios of the basic group of `make fidelity`: one transfer with one or two losses."""
 FIDELITY_SEED = 2026
