@@ -36,7 +36,7 @@ class Pair:
             return False
         if self.truth["cause"] == self.judged["cause"]:
             return True
-        # The kernel's account says that a recovery began, not whether an acknowledgment or RACK's timer did it.
+        # The kernel's account says that a recovery began, not whether an ACK or RACK's timer did it.
         if self.truth["cause"] == "fast" and self.judged["cause"] == "reordering-timer":
             return True
         # The kernel may send a bare FIN by the timer of its probes; ours is a FIN by either timer.
