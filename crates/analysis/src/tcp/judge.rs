@@ -158,7 +158,6 @@ impl Judge {
         }
         if signs.timer_possible && signs.is_first {
             if signs.may_probe(&self.memory, trial) {
-                self.memory.note_due_probe(signs.due_as_probe);
                 return Reading::Likely(Cause::TailProbe);
             }
             return Reading::Provable(Cause::Timeout);

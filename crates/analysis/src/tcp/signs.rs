@@ -44,8 +44,6 @@ pub(super) struct Signs {
     pub copy_lost: bool,
     /// It waited longer than such a timer runs.
     pub beyond_reordering: bool,
-    /// The probe of a single segment is due just now.
-    pub due_as_probe: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
     /// It was seen more than once before.
@@ -127,7 +125,6 @@ impl Signs {
             reordering_due: !prompted && is_due_by_reordering(trial, slack),
             copy_lost: trial.sack && is_passed(trial) && !ran(by_first, timeout),
             beyond_reordering: waited_beyond_reordering(trial),
-            due_as_probe: is_due_as_probe(trial),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
             again,
             impatient,
@@ -221,7 +218,7 @@ impl Signs {
     /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain. Of a
     /// sender of which nothing is known, one that leaves just when a probe is due.
     pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
-        let able = memory.probes || trial.probes || self.due_as_probe;
+        let able = memory.probes || trial.probes || is_due_as_probe(trial);
         let single = self.is_tail && !self.disorder && trial.before.count <= 1;
         trial.sack && able && single && !self.probe_overdue
     }

@@ -149,10 +149,8 @@ pub(super) struct Memory {
     pub expired_at: Option<Instant>,
     /// When a recovery last began.
     pub began: Option<Instant>,
-    /// A tail loss probe was seen that can be nothing else, or two left just when one was due.
+    /// A tail loss probe was seen that can be nothing else.
     pub probes: bool,
-    /// How many left just when one was due.
-    pub due_probes: u8,
     /// What began the phase is certain, and nothing since may have been an expiry of the timer.
     pub sure: bool,
     /// What its sender makes of SACK.
@@ -185,12 +183,6 @@ impl Memory {
         if passed_over && self.sack == SackUse::Unknown && !self.may_be_left(trial) {
             self.sack = SackUse::Used;
         }
-    }
-
-    /// A single segment counts as a probe; one may be due by chance, two are a habit.
-    pub(super) fn note_due_probe(&mut self, due: bool) {
-        self.due_probes = self.due_probes.saturating_add(u8::from(due));
-        self.probes |= self.due_probes > 1;
     }
 
     /// All up to `una` is acknowledged, and data reach up to `edge`.
