@@ -164,11 +164,10 @@ fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> 
         // Early retransmit, RACK, or another threshold.
         return Cause::Fast;
     }
-    if trial.sack && !sight.silent {
-        if sight.too_late || (!sight.first && signs.sacked > 0) {
-            // The retransmission that began it was lost before it came here.
-            return Cause::SackRecovery;
-        }
+    let later = sight.too_late || (!sight.first && signs.sacked > 0);
+    if trial.sack && !sight.silent && later {
+        // The retransmission that began it was lost before it came here.
+        return Cause::SackRecovery;
     }
     let early = !trial.sack && sight.first && (disorder || sight.crossed) && !signs.timer_likely;
     if !sight.silent && (early || (sight.reported && trial.before.count <= 1)) {
