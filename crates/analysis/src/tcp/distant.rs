@@ -146,11 +146,11 @@ const IN_RECOVERY: [(Cause, Rule); 6] = [
 ];
 
 fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Cause {
-    // Some hosts count the first duplicate as an update of the window.
     if trial.sack && sight.known_long && !sight.silent {
         // What began the recovery was lost before it came here.
         return Cause::SackRecovery;
     }
+    // Some hosts count the first duplicate as an update of the window.
     let fourth = signs.prompted && trial.view.last_is_disorder && trial.reaches(trial.view.disorders);
     if sight.answers || (sight.first && fourth && trial.sent_at.stamped) {
         return Cause::Fast;
