@@ -123,8 +123,8 @@ fn plan(text: &str) -> Result<(Plan, u64)> {
 /// `flows` senders with no end of data on one link of 1 Gbit/s and 20 ms each way.
 fn bulk(stack: &str, flows: u64, queue: u64, seconds: u64) -> Result<Value> {
     let transfer = json!({ "bulk": format!("{} s", seconds + 1), "connections": flows, "stagger": "100 us" });
-    let stack = if stack == OLD { with_buffers(BULK_BUFFER) } else { json!(stack) };
-    let resolved = Resolved::from_value(link(queue, transfer, &stack, &format!("{seconds} s")))?;
+    let profile = if stack == OLD { with_buffers(BULK_BUFFER) } else { json!(stack) };
+    let resolved = Resolved::from_value(link(queue, transfer, &profile, &format!("{seconds} s")))?;
     let start = Instant::now();
     let row = run(&resolved, &Streams::new(SEED, ""), &RunOptions::default())?.row;
     let wall = start.elapsed().as_secs_f64();
