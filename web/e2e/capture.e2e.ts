@@ -34,9 +34,21 @@ after(async () => {
   assert.deepEqual(refused, []);
 });
 
-/** The page of a block, as `rexmit.plot.page` writes it. */
-const written = (block: string, title: string): string =>
-  execFileSync(PYTHON, ["-c", WRITE, title], { input: fixture(block), encoding: "utf8", maxBuffer: 1 << 26 });
+const pages = new Map<string, string>();
+
+/** The page of a block, as `rexmit.plot.page` writes it: once, however many tests open it. */
+function written(block: string, title: string): string {
+  const key = JSON.stringify([block, title]);
+  const page =
+    pages.get(key) ??
+    execFileSync(PYTHON, ["-c", WRITE, title], {
+      input: fixture(block),
+      encoding: "utf8",
+      maxBuffer: 1 << 26,
+    });
+  pages.set(key, page);
+  return page;
+}
 
 /** Opens the page of a block; `change` may put something into it. */
 async function open(
