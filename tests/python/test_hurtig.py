@@ -15,6 +15,8 @@ from rexmit.analyse.power import measure, power_of, read_power
 from rexmit.analyse.statements import load_statements
 from rexmit.analyse.study_code import comparison_of, study_module
 
+from .ran import loading
+
 STUDY = Path(__file__).parents[2] / "studies" / "hurtig-2006"
 
 
@@ -128,9 +130,12 @@ def test_the_score_is_that_of_other_draws_of_the_ticks() -> None:
     assert set(searches.AVERAGES) < set(searches.REPLICATED)
 
 
-def test_a_wrong_system_is_caught_by_the_rows_that_power_csv_names() -> None:
+def test_a_wrong_system_is_caught_by_the_rows_that_power_csv_names(
+    short: Results, long: Results, earlier: Results
+) -> None:
     stored = read_power("hurtig-2006", STUDY)
-    measured = power_of("hurtig-2006", list(measure("hurtig-2006", Study.load, ["min-rto-1s"])))
+    load = loading([short, long, earlier])
+    measured = power_of("hurtig-2006", list(measure("hurtig-2006", load, ["min-rto-1s"])))
     assert measured.rows == stored.rows
     assert measured.marks["min-rto-1s"] == stored.marks["min-rto-1s"]
     assert {"P-000-1", "P-000-20", "P-000-23"} <= set(measured.caught_by("min-rto-1s"))

@@ -19,6 +19,7 @@ from rexmit.report import draw_figures
 from rexmit.run import RunOptions, run_study
 
 from .conftest import Command
+from .ran import loading
 
 STUDY = Path(__file__).parents[2] / "studies" / "merritt-2010"
 SECOND = 10**9
@@ -77,8 +78,8 @@ def test_the_readme_shows_what_the_wrong_systems_gave() -> None:
     assert f"<!-- power -->\n{power.page()}<!-- /power -->" in (STUDY / "README.md").read_text()
 
 
-def test_a_wrong_system_is_caught_as_power_csv_says() -> None:
-    (_, right), (system, wrong) = measure("merritt-2010", Study.load, ["no-ethernet"])
+def test_a_wrong_system_is_caught_as_power_csv_says(results: Results) -> None:
+    (_, right), (system, wrong) = measure("merritt-2010", loading([results]), ["no-ethernet"])
     stored = read_power("merritt-2010", STUDY)
     assert (
         power_of("merritt-2010", [(None, right), (system, wrong)]).marks["no-ethernet"]
