@@ -136,6 +136,10 @@ impl Tcb {
             self.take_mark(now, self.rcv.nxt + if in_order { len } else { 0 });
         }
         let fin = self.take_out_of_order(segment, len, fin);
+        if self.rcv.compressed.take_answered() {
+            self.marks.ack_owed = false;
+            return fin;
+        }
         // What has moved rcv_nxt, or let the window grow, counts.
         let quick = self.is_due_by_amount(self.unacked())
             || self.marks.zero_window_sent

@@ -137,6 +137,8 @@ impl Tcb {
         if self.is_report_full(segment) {
             self.marks.ack_now = true;
             self.output(now, recovery);
+            // No other one is owed for this segment (`tcp_ack_snd_check`).
+            self.rcv.compressed.note_answered();
         }
         self.on_text(now, segment);
         if need_output || self.marks.ack_now {

@@ -222,6 +222,8 @@ pub(crate) struct Compressed {
     sent: u32,
     /// Those held back since the last ACK.
     held: u32,
+    /// One has just left for the segment that is being taken.
+    answered: bool,
 }
 
 impl Compressed {
@@ -240,6 +242,16 @@ impl Compressed {
         }
         self.held += 1;
         false
+    }
+
+    /// One that was held back has just left, before the segment that is being taken.
+    pub fn note_answered(&mut self) {
+        self.answered = true;
+    }
+
+    /// Whether that is so; it is asked once.
+    pub fn take_answered(&mut self) -> bool {
+        std::mem::take(&mut self.answered)
     }
 
     /// Is one held back?

@@ -91,6 +91,25 @@ fn lk_ack_5_compression() {
     t.recv(seg(2)).expect(ack(at(9)));
 }
 
+/// LK-ACK-5: what is held back leaves before a third block is begun, for the segment that begins it, too: nothing waits then, and the
+/// next block sends nothing ahead.
+#[test]
+fn lk_ack_5_what_begins_a_block_is_acknowledged_by_what_was_held_back() {
+    let mut t = client(json!({ "delayed_ack": { "quick_credit": 0 } }));
+    t.recv(seg(1).ack(1));
+    t.advance_ms(50);
+    t.drain();
+    for n in [3, 5, 6] {
+        t.recv(seg(n)).expect(ack(at(2)));
+    }
+    t.recv(seg(7)).expect_nothing();
+    t.recv(seg(9)).expect(ack(at(2)));
+    t.advance_ms(3).expect_nothing();
+    t.recv(seg(11)).expect_nothing();
+    t.advance_ms(3);
+    assert_eq!(t.drain().len(), 1);
+}
+
 /// LK-ACK-7: an ACK that was held back has the timestamp of the segment that it is for, not of when it leaves.
 #[test]
 fn lk_ack_7_a_held_back_ack_has_the_time_of_its_segment() {
