@@ -73,6 +73,8 @@ pub(crate) struct Device {
     pushed: Option<SeqNumber>,
     /// Memory that the queue may take (`sk_sndbuf`).
     limit: u32,
+    /// Bytes a second that the last acknowledgment left as the usual rate (`sk_pacing_rate`).
+    rate: Option<u64>,
 }
 
 impl Device {
@@ -230,22 +232,34 @@ impl Tcb {
     fn segments_a_device_packet(&self, status: &Status) -> u64 {
         let (rate, least) = match self.pacing.as_deref() {
             Some(pacing) => (pacing.rate(), pacing.least_segments()),
-            None => (self.usual_rate(status), LEAST),
+            None => {
+                let known = self.device.as_deref().and_then(|device| device.rate);
+                (known.unwrap_or_else(|| self.usual_rate(status.out)), LEAST)
+            }
         };
         let near = (self.least_rtt.as_nanos() / 1_000) >> 9;
         let bytes = (rate >> 10) + if near < 32 { u64::from(LARGEST) >> near } else { 0 };
         (bytes.min(LARGEST.into()) / u64::from(self.snd.mss)).max(least)
     }
 
+    /// An acknowledgment has been taken: until the next one the usual rate stays what it is now, with `out` segments out
+    /// (`tcp_cong_control`).
+    pub(crate) fn note_usual_rate(&mut self, out: u32) {
+        let rate = self.usual_rate(out);
+        if let Some(device) = self.device.as_deref_mut() {
+            device.rate = Some(rate);
+        }
+    }
+
     /// The rate at which a window leaves in a round trip, and a fifth more, or twice that in slow start, bytes a second
     /// (`tcp_update_pacing_rate`).
-    fn usual_rate(&self, status: &Status) -> u64 {
+    fn usual_rate(&self, out: u32) -> u64 {
         let mss = u64::from(self.snd.mss);
         let cwnd = self.window.packets();
         let percent = if cwnd < self.window.threshold_packets() / 2 { 200 } else { 120 };
-        let micros = self.rtt.srtt().map_or(0, |srtt| srtt.as_nanos() / 1_000);
-        let out = u64::from(cwnd.max(status.out));
-        mss * out * 10_000 * percent / micros.max(1)
+        // In eighths of a microsecond, as the kernel keeps it.
+        let eighths = self.rtt.srtt().map_or(0, |srtt| srtt.as_nanos() / 125);
+        mss * u64::from(cwnd.max(out)) * 80_000 * percent / eighths.max(1)
     }
 
     /// Nagle's rule lets a short segment go.
@@ -271,11 +285,12 @@ impl Tcb {
         self.buffer.len() + OVERHEAD * (waiting + status.packets)
     }
 
-    /// The send queue may take memory for twice the window (`tcp_sndbuf_expand`).
-    fn expand_send_memory(&mut self) {
+    /// The send queue may take memory for twice the window, or twice the reordering that is expected (`tcp_sndbuf_expand`).
+    fn expand_send_memory(&mut self, status: &Status) {
         let segment = (self.snd.max_opd + SEGMENT_HEADERS).next_power_of_two() + SEGMENT_OVERHEAD;
         let windows = if self.congestion.sets_window() { 3 } else { 2 };
-        let wanted = self.window.packets().max(LEAST_SEGMENTS).saturating_mul(windows * segment);
+        let segments = self.window.packets().max(LEAST_SEGMENTS).max(status.reordering + 1);
+        let wanted = segments.saturating_mul(windows * segment);
         let most = self.buffer.limit;
         if let Some(device) = self.device.as_deref_mut() {
             device.limit = device.limit.max(wanted.min(most));
@@ -290,7 +305,7 @@ impl Tcb {
         recovery: &mut R,
     ) -> u64 {
         if self.device.as_deref().is_some_and(|device| device.limit == 0) {
-            self.expand_send_memory();
+            self.expand_send_memory(&recovery.status());
         }
         recovery.before_write(self);
         let written = self.snd.una + self.buffer.len();
@@ -371,13 +386,30 @@ impl Tcb {
         }
         let status = &recovery.status();
         if status.in_flight < self.window.packets() {
-            self.expand_send_memory();
+            self.expand_send_memory(status);
         }
-        let (memory, limit) = (self.queued_memory(status), self.device.as_deref().map_or(0, |d| d.limit));
-        let has_space = self.buffer.space() >= self.buffer.limit / 3;
-        if has_space && memory < limit && limit - memory >= memory / 2 {
+        if self.has_send_space(status) {
             self.writer_needs = 0;
             self.raise(Event::Writable);
+        }
+    }
+
+    /// A third of the memory is free (`__sk_stream_is_writeable`).
+    fn has_send_space(&self, status: &Status) -> bool {
+        let (memory, limit) = (self.queued_memory(status), self.device.as_deref().map_or(0, |d| d.limit));
+        let has_space = self.buffer.space() >= self.buffer.limit / 3;
+        has_space && memory < limit && limit - memory >= memory / 2
+    }
+
+    /// A writer that was woken looks whether there is space still: what left after that has cut the queue into more packets,
+    /// which take memory. If not, it waits again (`tcp_poll`).
+    pub(super) fn look_at_space<R: LossRecovery + ?Sized>(&mut self, recovery: &R) {
+        if self.is_raised(Event::Writable)
+            && self.device.is_some()
+            && !self.has_send_space(&recovery.status())
+        {
+            self.take_back(Event::Writable);
+            self.writer_needs = 1;
         }
     }
 }

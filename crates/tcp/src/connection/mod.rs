@@ -158,6 +158,10 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_event(&mut self) -> Option<Event> {
+        if self.tcb.has_no_events() {
+            return None;
+        }
+        with_recovery!(self, |tcb, recovery| tcb.look_at_space(recovery));
         self.tcb.next_event()
     }
 

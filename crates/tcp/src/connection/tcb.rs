@@ -411,6 +411,22 @@ impl Tcb {
         self.events |= 1 << event_bit(event);
     }
 
+    /// Nothing has happened that the application does not know.
+    #[inline]
+    pub(super) fn has_no_events(&self) -> bool {
+        self.events == 0
+    }
+
+    /// This has happened, and the application does not know yet.
+    pub(super) fn is_raised(&self, event: Event) -> bool {
+        self.events & (1 << event_bit(event)) != 0
+    }
+
+    /// The application is not told after all.
+    pub(super) fn take_back(&mut self, event: Event) {
+        self.events &= !(1 << event_bit(event));
+    }
+
     #[inline]
     pub(super) fn next_event(&mut self) -> Option<Event> {
         if self.events == 0 {

@@ -188,12 +188,14 @@ pub struct Status {
     pub in_flight: u32,
     /// When the earliest of them left last.
     pub oldest: Option<Instant>,
+    /// How many packets may overtake one without its being taken for lost.
+    pub reordering: u32,
 }
 
 impl Status {
     /// Of a way to recover that counts bytes.
     pub fn in_bytes(phase: Phase) -> Self {
-        Self { phase, out: 0, packets: 0, in_flight: 0, oldest: None }
+        Self { phase, out: 0, packets: 0, in_flight: 0, oldest: None, reordering: 0 }
     }
 }
 

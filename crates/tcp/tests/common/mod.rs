@@ -405,6 +405,11 @@ impl Script {
         self
     }
 
+    /// Whether the event has been raised since the last call.
+    pub fn was_told(&mut self, event: Event) -> bool {
+        std::mem::take(&mut self.events).contains(&event)
+    }
+
     pub fn expect_cwnd(&mut self, want: u64) -> &mut Self {
         let cwnd = self.snap().cwnd;
         self.check(cwnd == want, &format!("cwnd {want} expected, {cwnd}"));

@@ -139,6 +139,7 @@ impl Linux61 {
         told.delivered = (self.delivered - delivered) as u32;
         told.lost = (self.packets.queue.losses - losses) as u32;
         self.control_cwnd(tcb, now, &told);
+        tcb.note_usual_rate(self.packets.queue.len());
         self.send_after_ack(tcb, now, &told, resend);
     }
 

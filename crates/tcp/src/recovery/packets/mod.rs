@@ -86,6 +86,7 @@ impl Packets {
             packets: self.queue.begun,
             in_flight: self.in_flight(),
             oldest: self.queue.head().map(|head| head.at),
+            reordering: self.reordering,
         }
     }
 
