@@ -1,5 +1,6 @@
 //! Hosts and links, moved by events alone.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub(crate) struct End {
     pub transfer: u32,
     /// When the heap next looks at it; [`Instant::FAR_FUTURE`] if it does not.
     scheduled: Instant,
+    /// How many times some end had acted when this one did last.
+    acted: u64,
     ended: bool,
 }
 
@@ -69,6 +72,8 @@ pub(crate) struct World {
     due: DueLinks,
     ends: Ends<End>,
     timers: Timers<EndIndex>,
+    /// How many times an end has acted.
+    acts: u64,
     /// The queue that the end at work lends from.
     queue: VecDeque<Transmission>,
     unfinished: usize,
@@ -97,6 +102,7 @@ impl World {
             due: DueLinks::new(resolved.network.links().count()),
             ends: Ends::with_capacity(resolved.least_connections()),
             timers: Timers::default(),
+            acts: 0,
             queue: VecDeque::new(),
             unfinished: 0,
             limit: Instant::ZERO + scenario.limit,
@@ -149,6 +155,7 @@ impl World {
                     app,
                     transfer,
                     scheduled: Instant::FAR_FUTURE,
+                    acted: 0,
                     ended: false,
                 })
             })?;
@@ -259,6 +266,40 @@ impl World {
     /// The earliest timer of an end.
     fn expire(&mut self) {
         let Some((due, at)) = self.timers.pop() else { return };
+        if self.timers.next() == due && self.turn(at).is_some() {
+            self.expire_in_turn(due, at);
+        } else {
+            self.expire_one(due, at);
+        }
+    }
+
+    /// The place of an end among those of its host whose timers fire now, where its clock has an order for them.
+    fn turn(&self, at: EndIndex) -> Option<impl Ord + use<>> {
+        let end = &self.ends[at];
+        let Stack::Tcp(connection) = &end.connection else { return None };
+        connection.turn(self.now).map(|turn| (turn, Reverse(end.acted)))
+    }
+
+    /// Timers of several ends fire at once: they act in the order of their host's clock, and those for which it has none after
+    /// them.
+    #[cold]
+    fn expire_in_turn(&mut self, due: Instant, first: EndIndex) {
+        let mut all = vec![first];
+        while self.timers.next() == due
+            && let Some((_, at)) = self.timers.pop()
+        {
+            all.push(at);
+        }
+        all.sort_by_cached_key(|at| {
+            let turn = self.turn(*at);
+            (turn.is_none(), turn)
+        });
+        for at in all {
+            self.expire_one(due, at);
+        }
+    }
+
+    fn expire_one(&mut self, due: Instant, at: EndIndex) {
         if self.ends[at].scheduled != due {
             return; // an earlier entry has been pushed since
         }
@@ -284,7 +325,9 @@ impl World {
     #[inline]
     fn act(&mut self, at: EndIndex, what: impl FnOnce(&mut End)) {
         let now = self.now;
+        self.acts += 1;
         let end = &mut self.ends[at];
+        end.acted = self.acts;
         end.connection.swap_queue(now, &mut self.queue);
         what(end);
         while let Some(event) = end.connection.poll_event() {

@@ -1,5 +1,7 @@
 //! A kernel's clock: ticks of a fixed length with a phase of their own.
 
+use std::cmp::Reverse;
+
 use rexmit_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +73,22 @@ impl Clock {
         Instant::from_nanos(due * self.tick - self.phase)
     }
 
+    /// Which of the timers that fire on one tick is first, the least first, by when a timer was set that fires at `due`; `None`
+    /// where a clock has no wheel. Those of the widest buckets come first, and in a bucket the last one set
+    /// (kernel/time/timer.c, `__run_timers`, `enqueue_timer`).
+    pub fn turn(&self, set: Instant, due: Instant) -> Option<(Reverse<u32>, Reverse<Instant>)> {
+        if !self.wheel {
+            return None;
+        }
+        let (ticks, end) = (self.ticks(due).saturating_sub(self.ticks(set)), self.ticks(due));
+        let mut shift = 0;
+        // A bucket ends up to its width behind the time that was asked for, and a wider one at a multiple of its own width.
+        while shift < 24 && ticks > 63 << shift && end.is_multiple_of(8 << shift) {
+            shift += 3;
+        }
+        Some((Reverse(shift), Reverse(set)))
+    }
+
     /// The length of `n` ticks.
     #[inline]
     pub fn span(&self, n: u64) -> Duration {
@@ -121,6 +139,22 @@ mod tests {
             let wait = clock.deadline(now, Duration::from_millis(5)) - now;
             assert!(wait > Duration::from_millis(4) && wait <= Duration::from_millis(5), "{us}: {wait:?}");
         }
+    }
+
+    /// kernel/time/timer.c: the level is known by where a bucket ends.
+    #[test]
+    fn of_one_tick_long_timers_go_first_and_of_these_the_last_one_set() {
+        for phase in [0, 300, 5_700] {
+            let clock = clock(TimerRule::Wheel, phase);
+            for ms in 1..4_000 {
+                let set = Instant::from_nanos(1_234_567 * ms);
+                let due = clock.deadline(set, Duration::from_millis(ms));
+                let turn = clock.turn(set, due);
+                assert_eq!(turn, Some((Reverse(bucket_shift(ms)), Reverse(set))), "{phase} {ms}");
+            }
+        }
+        let ticks = clock(TimerRule::Ticks, 0);
+        assert_eq!(ticks.turn(Instant::ZERO, Instant::from_nanos(1_000_000)), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod sctp;
 mod sequences;
 mod stacks;
 mod sweeps;
+mod ticks;
 mod toy;
 mod transmissions;
 mod unreached;

@@ -1,5 +1,6 @@
 //! One end of a TCP connection: what it keeps ([`Tcb`]), and its way to recover.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -113,6 +114,12 @@ impl Connection {
         knows_peer && (end <= self.tcb.rcv.nxt || self.tcb.rcv.out_of_order.holds(beyond, end))
     }
 
+    /// Which of the connections of a host whose timers fire at the same instant acts first, the least first; `None` where its
+    /// clock does not say, or where no timer is due that goes by ticks.
+    pub fn turn(&self, now: Instant) -> Option<(Reverse<u32>, Reverse<Instant>)> {
+        self.tcb.timers.due_by_ticks(now).filter_map(|(set, due)| self.tcb.clock.turn(set, due)).min()
+    }
+
     /// Lends the connection a queue for the packets that it sends, so that thousands of connections share
     /// one; swap it back after polling.
     pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
@@ -132,17 +139,20 @@ impl Endpoint for Connection {
                 self.recovery.begin(&self.tcb);
                 with_recovery!(self, |tcb, recovery| tcb.output(now, recovery));
             }
+            self.tcb.timers.note_set(now);
             return;
         }
         with_recovery!(self, |tcb, recovery| {
             tcb.take_turn(now, recovery);
             tcb.on_segment(now, segment, recovery);
+            tcb.timers.note_set(now);
         });
         self.tcb.leave_to_cache(now);
     }
 
     fn handle_timer(&mut self, now: Instant) {
         with_recovery!(self, |tcb, recovery| tcb.on_timer(now, recovery));
+        self.tcb.timers.note_set(now);
         self.tcb.leave_to_cache(now);
     }
 
@@ -173,14 +183,19 @@ impl Endpoint for Connection {
 impl Socket for Connection {
     fn connect(&mut self, now: Instant) {
         self.tcb.open(now);
+        self.tcb.timers.note_set(now);
     }
 
     fn write(&mut self, now: Instant, len: u64) -> u64 {
-        with_recovery!(self, |tcb, recovery| tcb.take_write(now, len, recovery))
+        let taken = with_recovery!(self, |tcb, recovery| tcb.take_write(now, len, recovery));
+        self.tcb.timers.note_set(now);
+        taken
     }
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
-        with_recovery!(self, |tcb, recovery| tcb.give_read(now, max, recovery))
+        let given = with_recovery!(self, |tcb, recovery| tcb.give_read(now, max, recovery));
+        self.tcb.timers.note_set(now);
+        given
     }
 
     fn readable(&self) -> u64 {
@@ -189,6 +204,7 @@ impl Socket for Connection {
 
     fn close(&mut self, now: Instant) {
         with_recovery!(self, |tcb, recovery| tcb.shut(now, recovery));
+        self.tcb.timers.note_set(now);
     }
 
     fn abort(&mut self, now: Instant) {

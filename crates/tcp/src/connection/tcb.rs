@@ -112,6 +112,8 @@ pub(crate) struct Timers {
     pub pace: Instant,
     /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
     pub other: Instant,
+    /// When each of those that ticks drive fires, and since when it is set for that.
+    set: [(Instant, Instant); 4],
 }
 
 impl Timers {
@@ -128,7 +130,23 @@ impl Timers {
             probe: Self::OFF,
             pace: Self::OFF,
             other: Self::OFF,
+            set: [(Self::OFF, Instant::ZERO); 4],
         }
+    }
+
+    /// Something happened at `now`: which timers were set by that. One that is set again for the same tick stays where it is.
+    #[inline]
+    pub fn note_set(&mut self, now: Instant) {
+        for (set, due) in self.set.iter_mut().zip([self.rexmt, self.persist, self.delack, self.other]) {
+            if set.0 != due {
+                *set = (due, now);
+            }
+        }
+    }
+
+    /// Of those that ticks drive, the ones that are due: since when each is set, and for when.
+    pub fn due_by_ticks(&self, now: Instant) -> impl Iterator<Item = (Instant, Instant)> + '_ {
+        self.set.iter().filter(move |(due, _)| *due <= now).map(|&(due, set)| (set, due))
     }
 
     #[inline]
