@@ -211,11 +211,19 @@ impl World {
         if let Some(ledger) = &mut self.ledger {
             ledger.pass(next, &mut self.links, &self.ends);
         }
-        match first.filter(|_| path == next) {
+        match first.filter(|_| path == next && !self.reads_first()) {
             Some(link) => self.arrive(link),
             None => self.expire(),
         }
         true
+    }
+
+    /// An application that takes its time reads at this very instant: before a packet comes, as in a guest, whose clock wakes
+    /// applications before it brings packets.
+    #[inline]
+    fn reads_first(&self) -> bool {
+        let Some((due, at)) = self.timers.first().filter(|(due, _)| *due == self.now) else { return false };
+        self.ends[at].app.reads_at().is_some_and(|reads| reads <= due)
     }
 
     /// A packet comes out of a link.

@@ -94,6 +94,16 @@ impl App {
         }
     }
 
+    /// When it next reads what waits, where it takes its time.
+    #[inline]
+    pub fn reads_at(&self) -> Option<Instant> {
+        match self {
+            Self::Receiver(app) => app.reader.poll_timer(),
+            Self::Requester(app) => app.reads_at(),
+            Self::Sender(_) | Self::Responder(_) => None,
+        }
+    }
+
     /// What has happened so far.
     pub fn progress(&self) -> &Progress {
         match self {

@@ -77,6 +77,12 @@ impl Requester {
         self.progress.unopened(self.connects_at).or_else(resumes).or_else(|| self.reader.poll_timer())
     }
 
+    /// See [`super::App::reads_at`].
+    #[inline]
+    pub fn reads_at(&self) -> Option<Instant> {
+        self.reader.poll_timer()
+    }
+
     /// See [`super::App::progress`].
     pub fn progress(&self) -> &Progress {
         &self.progress
