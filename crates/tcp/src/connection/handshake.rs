@@ -171,7 +171,8 @@ impl Tcb {
         }
         self.window.mss = mss;
         self.window.cwnd = self.profile.initial_window.bytes(mss);
-        self.window.max = MAX_WINDOW << self.snd.scale;
+        // Linux knows no limit but the peer's window.
+        self.window.max = if self.device.is_some() { u32::MAX } else { MAX_WINDOW << self.snd.scale };
         if let Some(segments) = self.profile.congestion.initial_ssthresh {
             self.window.ssthresh = segments.saturating_mul(mss);
         }

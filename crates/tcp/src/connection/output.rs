@@ -487,7 +487,8 @@ impl Tcb {
     fn advance_nxt(&mut self, now: Instant, sent: &Sent) {
         self.marks.sent_fin |= sent.fin;
         self.snd.nxt += sent.space();
-        if sent.len > 0 && sent.len < self.snd.mss {
+        // A probe of a closed window is none that Nagle's rule waits for (`tcp_write_wakeup`).
+        if sent.len > 0 && sent.len < self.snd.mss && !self.marks.force {
             self.snd.short_end = self.snd.nxt;
         }
         if self.snd.nxt > self.snd.max {
