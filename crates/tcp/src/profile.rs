@@ -436,6 +436,9 @@ pub struct DelayedAckConfig {
     /// are acknowledged when a read empties the buffer, even where data are sent in answer (LK-ACK-8).
     #[serde(default, skip_serializing_if = "is_default")]
     pub measures_short: bool,
+    /// `quick-ack`: gaps between arrivals and the delay are counted in whole ticks (LK-ACK-10).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub counts_ticks: bool,
     /// Acknowledgments of data out of order are held back for a short time; absent: each leaves at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionConfig>,

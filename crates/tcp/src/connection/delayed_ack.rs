@@ -9,12 +9,17 @@ use crate::profile::{AckPolicy, CompressionConfig};
 use crate::receive::DataInOrder;
 
 impl Tcb {
-    /// Is the ACK of an in-order segment held?
-    pub(super) fn decide_ack(&mut self, now: Instant, len: u32, flags: Flags) {
-        let policy = self.profile.delayed_ack.policy;
-        if policy == AckPolicy::QuickAck {
+    /// An in-order segment has come: before the window may grow for it, which adds to what a long gap gives.
+    pub(super) fn note_in_order(&mut self, now: Instant, len: u32, flags: Flags) {
+        let config = &self.profile.delayed_ack;
+        if config.policy == AckPolicy::QuickAck && (len > 0 || !config.counts_ticks) {
             self.note_data_in_order(now, len, flags);
         }
+    }
+
+    /// Is its ACK held?
+    pub(super) fn decide_ack(&mut self, now: Instant, len: u32) {
+        let policy = self.profile.delayed_ack.policy;
         if self.ecn.is_some() && len > 0 {
             self.take_mark(now, self.rcv.nxt + len);
         }
@@ -39,7 +44,7 @@ impl Tcb {
     }
 
     /// More than a full segment waits, and the window can be kept.
-    fn is_due_by_amount(&mut self, unacked: u32) -> bool {
+    pub(super) fn is_due_by_amount(&mut self, unacked: u32) -> bool {
         unacked > self.rcv.quick.full() && self.keeps_window()
     }
 
@@ -51,11 +56,36 @@ impl Tcb {
     }
 
     fn note_data_in_order(&mut self, now: Instant, len: u32, flags: Flags) {
-        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-        let header = if self.marks.timestamps { 12 } else { 0 };
-        let data =
-            DataInOrder { now, len, window, header, ends: flags.has(Flags::PSH) || flags.has(Flags::FIN) };
+        let (push, fin) = (flags.has(Flags::PSH), flags.has(Flags::FIN));
+        let data = DataInOrder {
+            now: self.ack_clock(now),
+            len,
+            window: self.last_window(),
+            header: if self.marks.timestamps { 12 } else { 0 },
+            push,
+            ends: push || fin,
+            tick: self.ack_tick(),
+        };
         self.rcv.quick.on_data(&self.profile.delayed_ack, &data, self.rtt.rto());
+    }
+
+    /// What delays and gaps are counted in.
+    fn ack_tick(&self) -> Duration {
+        if self.profile.delayed_ack.counts_ticks { self.clock.span(1) } else { Duration::from_nanos(1) }
+    }
+
+    /// The time as these read it: of the last tick.
+    pub(super) fn ack_clock(&self, now: Instant) -> Instant {
+        if !self.profile.delayed_ack.counts_ticks {
+            return now;
+        }
+        Instant::ZERO + self.clock.span(self.clock.ticks(now))
+    }
+
+    /// How many ticks an ACK may wait.
+    fn ack_ticks(&self) -> u64 {
+        let delay = self.rcv.quick.delay(&self.profile.delayed_ack, self.rtt.srtt());
+        delay.as_nanos().div_ceil(self.clock.span(1).as_nanos().max(1))
     }
 
     /// The timer of a held ACK has a quarter of the delay to go, or less (`tcp_send_delayed_ack`).
@@ -64,8 +94,7 @@ impl Tcb {
         if !config.due_timer_answers || !self.timers.delack_runs() {
             return false;
         }
-        let quarter = Duration::from_nanos(self.rcv.quick.delay(config, self.rtt.srtt()).as_nanos() / 4);
-        self.timers.delack <= self.clock.deadline(now, quarter)
+        self.rcv.ack_by <= self.clock.ticks(now) + self.ack_ticks() / 4
     }
 
     fn is_second_segment(&self, len: u32) -> bool {
@@ -79,18 +108,22 @@ impl Tcb {
 
     /// Out-of-order or repeated data have come (LX-ACK-2).
     pub(super) fn note_trouble(&mut self) {
-        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        let window = self.last_window();
         self.rcv.quick.on_trouble(&self.profile.delayed_ack, window);
     }
 
     /// When a held ACK leaves at the latest.
-    pub(super) fn ack_deadline(&self, now: Instant) -> Instant {
+    pub(super) fn ack_deadline(&mut self, now: Instant) -> Instant {
         let config = &self.profile.delayed_ack;
         if config.policy != AckPolicy::QuickAck {
             return self.clock.deadline(now, config.timeout);
         }
-        let delay = self.rcv.quick.delay(config, self.rtt.srtt());
-        self.clock.deadline(now, delay).min(self.timers.delack)
+        let by = self.clock.ticks(now) + self.ack_ticks();
+        if self.timers.delack_runs() && by >= self.rcv.ack_by {
+            return self.timers.delack;
+        }
+        self.rcv.ack_by = by;
+        self.clock.deadline(now, self.rcv.quick.delay(config, self.rtt.srtt()))
     }
 
     /// The window would be no smaller than the last one, before the application reads: otherwise its read is waited for
@@ -151,7 +184,9 @@ impl Tcb {
             let rtt = self.rcv.rtt.as_ref().and_then(|rtt| rtt.get()).unwrap_or_default().as_nanos();
             let rtt = self.rtt.srtt().map_or(rtt, |srtt| rtt.min(srtt.as_nanos()));
             let wait = config.delay.as_nanos().min(rtt / 20) + config.slack.as_nanos();
-            self.timers.compressed = now + Duration::from_nanos(wait);
+            let due = now + Duration::from_nanos(wait);
+            // The timer of an ACK that has left lets it go, too.
+            self.timers.compressed = if self.rcv.left_over > now { due.min(self.rcv.left_over) } else { due };
         }
         fin
     }

@@ -212,7 +212,7 @@ impl Tcb {
         if most == 0 || self.profile.delayed_ack.policy != AckPolicy::QuickAck {
             return;
         }
-        let window = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
+        let window = self.last_window();
         self.rcv.quick.hurry(&self.profile.delayed_ack, most, window);
         if grew {
             self.rcv.quick.on_window_growth();

@@ -68,7 +68,8 @@ impl Tcb {
     fn start_tuning(&mut self, now: Instant) {
         if let Some(config) = self.profile.window.tuning {
             let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
-            self.rcv.tuning = Some(Box::new(ReceiveTuning::new(config, self.snd.mss, promised, now)));
+            let header = if self.marks.timestamps { 52 } else { 40 };
+            self.rcv.tuning = Some(Box::new(ReceiveTuning::new(config, self.snd.mss, header, promised, now)));
         }
     }
 

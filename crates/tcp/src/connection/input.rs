@@ -108,7 +108,8 @@ impl Tcb {
         mut scale: u8,
         recovery: &mut R,
     ) {
-        if self.state == State::SynReceived {
+        let opens = self.state == State::SynReceived;
+        if opens {
             if segment.ack <= self.snd.una || segment.ack > self.snd.max {
                 self.refuse(segment);
                 return;
@@ -139,6 +140,9 @@ impl Tcb {
             self.output(now, recovery);
             // No other one is owed for this segment (`tcp_ack_snd_check`).
             self.rcv.compressed.note_answered();
+        }
+        if segment.seq_len() == 0 && !opens {
+            self.measure_rtt(now, segment, 0);
         }
         self.on_text(now, segment);
         if need_output || self.marks.ack_now {
@@ -245,7 +249,11 @@ impl Tcb {
         self.note_trouble();
         self.marks.ack_now = true;
         // What reaches the last ACK's number lies in the window still, and its answer is one of data (LK-ACK-2).
-        self.marks.ack_owed |= len > 0 && segment.seq + len >= self.rcv.last_ack_sent;
+        let in_window = len > 0 && segment.seq + len >= self.rcv.last_ack_sent;
+        self.marks.ack_owed |= in_window;
+        if in_window && self.profile.options.answers_apart.is_some() {
+            self.note_timestamp(segment); // LK-PAWS-2
+        }
         segment.payload = Payload::EMPTY;
         segment.flags = segment.flags.without(Flags::FIN);
         // It stays old: neither its window nor its timestamp may pass for news (BSD's order).

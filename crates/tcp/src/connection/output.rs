@@ -260,15 +260,18 @@ impl Tcb {
     /// The window can move by two segments or half the buffer (FB-WIN-5).
     #[inline]
     fn is_window_update_due(&self) -> bool {
-        let space = self.rcv.limit.saturating_sub(self.rcv.unread);
         let config = &self.profile.window;
-        if space == 0 || self.state.has_peer_fin() || (config.update_at_read && !self.marks.reading) {
+        if self.state.has_peer_fin() || (config.update_at_read && !self.marks.reading) {
             return false;
         }
         let promised = self.rcv.adv.diff(self.rcv.nxt);
         if let Some(tuning) = &self.rcv.tuning {
             let (promised, last) = (promised.max(0) as u32, self.last_window());
             return tuning.is_update_due(promised, self.rcv.scale, self.rcv.quick.full(), last);
+        }
+        let space = self.rcv.limit.saturating_sub(self.rcv.unread);
+        if space == 0 {
+            return false;
         }
         let advance = i64::from(space.min(MAX_WINDOW << self.rcv.scale)) - i64::from(promised);
         if config.update_segments == 0 {
@@ -430,11 +433,12 @@ impl Tcb {
                 self.check_space(recovery);
             }
         }
+        self.after_ack_sent(segment.window);
         if len > 0 {
             self.last_data_sent = now;
+            let now = self.ack_clock(now);
             self.rcv.quick.on_data_sent(now);
         }
-        self.after_ack_sent(segment.window);
         let new = sent.is_new && len > 0 && !self.is_bare_probe(reason);
         self.emit_data(reason, segment, new);
         Transmitted { more: plan.again || len < plan.len, space: len + u32::from(fin) }
@@ -467,7 +471,7 @@ impl Tcb {
             seq,
             ack: self.rcv.nxt,
             flags,
-            window: (self.advertised_window() >> self.rcv.scale) as u16,
+            window: (self.advertised_window().min(MAX_WINDOW << self.rcv.scale) >> self.rcv.scale) as u16,
             timestamps,
             payload,
             ..TcpSegment::default()
@@ -542,7 +546,8 @@ impl Tcb {
         self.rcv.sacks.take(room)
     }
 
-    /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1).
+    /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1). Linux remembers one
+    /// that is larger than the field can say (LK-WIN-8).
     #[inline]
     fn advertised_window(&self) -> u32 {
         let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
@@ -550,7 +555,7 @@ impl Tcb {
             let window = tuning.window(self.rcv.scale, self.rcv.quick.full(), self.last_window());
             // Never less than promised, which the shift may round up.
             let kept = promised.next_multiple_of(1 << self.rcv.scale);
-            return if window < promised { kept } else { window }.min(MAX_WINDOW << self.rcv.scale);
+            return if window < promised { kept } else { window };
         }
         let mut space = self.rcv.limit.saturating_sub(self.rcv.unread);
         if space < self.rcv.limit / 4 && space < self.snd.mss {
@@ -580,6 +585,9 @@ impl Tcb {
         self.marks.ack_now = false;
         self.marks.ack_owed = false;
         self.marks.delay_ack = false;
+        if self.timers.delack_runs() {
+            self.rcv.left_over = self.timers.delack;
+        }
         self.timers.delack = Timers::OFF;
         self.timers.compressed = Timers::OFF;
     }

@@ -2,7 +2,7 @@
 
 use rexmit_stack::Event;
 use rexmit_units::Instant;
-use rexmit_wire::{Flags, Payload, TcpSegment};
+use rexmit_wire::{Flags, Payload, SeqNumber, TcpSegment};
 
 use super::{State, Tcb};
 
@@ -15,20 +15,21 @@ impl Tcb {
             return;
         }
         self.check_place(segment);
-        self.marks.ack_owed = true;
         self.measure_rtt(now, segment, len);
         let in_order = segment.seq == self.rcv.nxt;
+        if len > 0 && self.rcv.tuning.is_some() && !self.has_room(len, in_order) {
+            return;
+        }
+        self.marks.ack_owed = true;
         let fin_waits = self.profile.delayed_ack.fin_waits && self.state == State::Established;
         if fin && in_order && fin_waits {
             self.rcv.quick.on_fin();
             self.note_end_with_ecn();
         }
         if in_order && self.rcv.out_of_order.is_empty() {
-            self.note_arrival(len, true);
-            self.decide_ack(now, len, segment.flags);
-            if len > 0 && segment.flags.has(Flags::PSH) {
-                self.rcv.quick.on_push(&self.profile.delayed_ack);
-            }
+            self.note_in_order(now, len, segment.flags);
+            self.note_arrival(segment.seq, len, true);
+            self.decide_ack(now, len);
             self.accept(len);
             if len > 0 && self.marks.sack {
                 self.rcv.sacks.advance(self.rcv.nxt);
@@ -50,13 +51,14 @@ impl Tcb {
         }
     }
 
-    /// The round-trip time that the receiver sees, where something asks for it.
-    fn measure_rtt(&mut self, now: Instant, segment: &TcpSegment, len: u32) {
+    /// The round-trip time that the receiver sees, where something asks for it. An ACK without data counts as the one that
+    /// echoes a timestamp, too (LK-WIN-7).
+    pub(super) fn measure_rtt(&mut self, now: Instant, segment: &TcpSegment, len: u32) {
         if self.rcv.rtt.is_none() {
             return;
         }
         let echo = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0);
-        let age = self.rtt_by_echo(now, segment).filter(|_| len >= self.rcv.quick.full());
+        let age = self.rtt_by_echo(now, segment).filter(|_| len > 0 && len >= self.rcv.quick.full());
         let window = self.last_window();
         let Some(rtt) = &mut self.rcv.rtt else { return };
         if segment.seq == self.rcv.nxt && len > 0 {
@@ -68,14 +70,29 @@ impl Tcb {
     }
 
     /// Memory is taken, and the window may grow.
-    fn note_arrival(&mut self, len: u32, in_order: bool) {
+    fn note_arrival(&mut self, seq: SeqNumber, len: u32, in_order: bool) {
         let sack = self.marks.sack;
-        if let Some(tuning) = self.rcv.tuning.as_mut().filter(|_| len > 0)
-            && tuning.on_arrival(len, in_order, sack)
-        {
+        let Some(tuning) = self.rcv.tuning.as_mut().filter(|_| len > 0) else { return };
+        let grown = if in_order { tuning.on_order(len) } else { tuning.on_disorder(seq, seq + len, sack) };
+        if grown {
             self.rcv.quick.on_window_growth();
             self.note_growth_with_ecn();
         }
+    }
+
+    /// Data find the limit of the buffer: is there room for them (LK-MEM-1 to LK-MEM-3)?
+    fn has_room(&mut self, len: u32, in_order: bool) -> bool {
+        let fast = in_order && self.rcv.out_of_order.is_empty() && !self.marks.zero_window_sent;
+        let Some(limited) = self.rcv.tuning.as_mut().and_then(|tuning| tuning.limit(len, in_order, fast))
+        else {
+            return true;
+        };
+        self.rcv.quick.spend();
+        if let Some(end) = limited.pruned {
+            self.rcv.out_of_order.cut(end);
+            self.rcv.sacks.clear();
+        }
+        !limited.dropped
     }
 
     /// Every byte must stand where its sequence number says.
@@ -110,12 +127,9 @@ impl Tcb {
         }
         let end = segment.seq + len;
         let done = self.rcv.out_of_order.insert(segment.seq, end, fin, self.rcv.nxt);
-        let moved = done.next.diff(self.rcv.nxt) as u32;
-        if done.fresh {
-            self.note_arrival(len, fills);
-        }
-        if let Some(tuning) = &mut self.rcv.tuning {
-            tuning.on_order(moved.saturating_sub(len), self.rcv.out_of_order.is_empty());
+        self.note_arrival(segment.seq, len, fills);
+        if let Some(tuning) = self.rcv.tuning.as_mut().filter(|_| fills) {
+            tuning.advance(end);
         }
         self.accept(done.next.diff(self.rcv.nxt) as u32);
         let reported = end + u32::from(fin && self.profile.options.sack_covers_fin);
@@ -134,7 +148,7 @@ impl Tcb {
     fn on_peer_fin(&mut self, now: Instant) {
         self.rcv.nxt += 1;
         if self.profile.delayed_ack.fin_waits && self.state == State::Established {
-            if self.rcv.quick.is_due(self.unacked()) {
+            if self.is_due_by_amount(self.unacked()) || self.rcv.quick.has_credit() {
                 self.marks.ack_now = true;
             } else {
                 self.marks.delay_ack = !self.marks.ack_now;

@@ -71,8 +71,9 @@ impl Tcb {
         if let Some(tuning) = &mut self.rcv.tuning {
             tuning.on_read(now, n as u32, rtt);
         }
+        let emptied = self.rcv.unread == 0 && self.rcv.tuning.as_ref().is_none_or(|tuning| tuning.is_empty());
         if self.profile.delayed_ack.policy == AckPolicy::QuickAck
-            && self.rcv.quick.is_due_on_read(self.unacked(), self.rcv.unread == 0)
+            && self.rcv.quick.is_due_on_read(self.unacked(), emptied)
         {
             self.marks.ack_now = true; // LX-ACK-4
         } else if self.rcv.tuning.as_ref().is_some_and(|tuning| tuning.may_update(self.receive_window())) {

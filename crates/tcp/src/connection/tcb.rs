@@ -74,6 +74,10 @@ pub(crate) struct ReceiveState {
     pub sacks: SackList,
     /// When Linux acknowledges.
     pub quick: QuickAck,
+    /// The tick at which a held ACK is due, before the wheel of timers makes it later.
+    pub ack_by: u64,
+    /// When the timer of a held ACK fires that has left since: it is not stopped (`inet_csk_clear_xmit_timer`).
+    pub left_over: Instant,
     /// ACKs of data out of order that are held back.
     pub compressed: Compressed,
     /// Round-trip time as seen by the receiver, where something asks for it.
@@ -347,6 +351,8 @@ impl Tcb {
                 out_of_order: Reassembly::default(),
                 sacks: SackList::default(),
                 quick: QuickAck::default(),
+                ack_by: 0,
+                left_over: Instant::ZERO,
                 compressed: Compressed::default(),
                 rtt: profile.measures_as_receiver().then(Box::default),
                 tuning: None,

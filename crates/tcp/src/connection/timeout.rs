@@ -20,8 +20,9 @@ impl Tcb {
         if self.timers.compressed <= now {
             self.timers.compressed = Timers::OFF;
             self.marks.ack_now = true;
-            // Its timestamp is of the segment that it acknowledges (`tcp_compressed_ack_kick` reads no clock).
-            self.stamped_at = Some(self.last_arrival);
+            // Its timestamp is of the segment that it acknowledges (`tcp_compressed_ack_kick` reads no clock), unless it is the
+            // timer of another ACK that lets it go (`tcp_delack_timer_handler`).
+            self.stamped_at = (self.rcv.left_over != now).then_some(self.last_arrival);
             self.output(now, recovery);
             self.stamped_at = None;
         }

@@ -1,5 +1,6 @@
 //! The receiving half: what waits out of order, which SACK blocks describe it, Linux's credit of immediate ACKs.
 
+mod packets;
 mod quick_ack;
 mod reassembly;
 mod sack_list;

@@ -51,6 +51,11 @@ impl Default for QuickAck {
     }
 }
 
+/// Whole ticks of it.
+pub(crate) fn whole(time: Duration, tick: Duration) -> Duration {
+    Duration::from_nanos(time.as_nanos() - time.as_nanos() % tick.as_nanos().max(1))
+}
+
 /// A segment with data that has arrived in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataInOrder {
@@ -61,8 +66,12 @@ pub(crate) struct DataInOrder {
     pub window: u32,
     /// Bytes of options that each segment has.
     pub header: u32,
+    /// It has PSH.
+    pub push: bool,
     /// It has PSH or FIN.
     pub ends: bool,
+    /// What times are rounded down to.
+    pub tick: Duration,
 }
 
 impl QuickAck {
@@ -70,13 +79,16 @@ impl QuickAck {
     pub fn on_data(&mut self, config: &DelayedAckConfig, data: &DataInOrder, rto: Duration) {
         let &DataInOrder { now, len, window, .. } = data;
         let last = std::mem::take(&mut self.last);
-        if len >= self.full || (config.measures_short && self.is_full_now(data, last)) {
+        if len >= self.full {
+            self.full = len;
+            self.short |= data.push && config.push_is_short;
+        } else if config.measures_short && self.is_full_now(data, last) {
             self.full = len;
         } else {
             self.twice |= self.short && config.measures_short;
             self.short = true;
         }
-        let half = Duration::from_nanos(self.delay.as_nanos() / 2);
+        let half = whole(Duration::from_nanos(self.delay.as_nanos() / 2), data.tick);
         let least_half = Duration::from_nanos(config.least.as_nanos() / 2);
         let gap = now.saturating_since(self.arrival);
         self.arrival = now;
@@ -137,12 +149,7 @@ impl QuickAck {
         }
     }
 
-    /// Must `unacked` bytes be acknowledged at once (LX-ACK-1)?
-    pub fn is_due(&self, unacked: u32) -> bool {
-        unacked > self.full || self.has_credit()
-    }
-
-    /// Does the next segment get its ACK at once, whatever its size (`tcp_in_quickack_mode`)?
+    /// Does the next segment get its ACK at once, whatever its size (LX-ACK-1; `tcp_in_quickack_mode`)?
     pub fn has_credit(&self) -> bool {
         self.credit > 0 && !self.interactive
     }
@@ -188,11 +195,6 @@ impl QuickAck {
     /// The advertised window has grown for data that arrived: one immediate ACK at least (`tcp_grow_window`).
     pub fn on_window_growth(&mut self) {
         self.credit |= 1;
-    }
-
-    /// The segment that has just come ends a write of the peer.
-    pub fn on_push(&mut self, config: &DelayedAckConfig) {
-        self.short |= config.push_is_short;
     }
 
     /// A FIN has come: what follows is taken for an answer (`tcp_fin`).
@@ -284,6 +286,7 @@ mod tests {
             push_is_short: false,
             fin_waits: false,
             measures_short: false,
+            counts_ticks: false,
             compression: None,
         }
     }
@@ -293,7 +296,8 @@ mod tests {
     }
 
     fn data(ms: u64, len: u32, window: u32) -> DataInOrder {
-        DataInOrder { now: at(ms), len, window, header: 12, ends: false }
+        let tick = Duration::from_nanos(1);
+        DataInOrder { now: at(ms), len, window, header: 12, push: false, ends: false, tick }
     }
 
     fn with_arrivals(times: &[u64]) -> QuickAck {

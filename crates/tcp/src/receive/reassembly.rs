@@ -83,6 +83,23 @@ impl Reassembly {
         Inserted { next, fin, fresh }
     }
 
+    /// Drops what lies behind `end`, or everything.
+    pub fn cut(&mut self, end: Option<SeqNumber>) {
+        self.fin = self.fin.filter(|fin| end.is_some_and(|end| *fin <= end));
+        let Some(end) = end else {
+            (self.segments, self.ranges) = (0, VecDeque::new());
+            return;
+        };
+        while let Some(last) = self.ranges.back_mut().filter(|last| last.end > end) {
+            if last.start < end {
+                last.end = end;
+                break;
+            }
+            self.segments -= last.segments;
+            self.ranges.pop_back();
+        }
+    }
+
     /// Joins the range with those that it touches; true if any byte was new.
     fn merge(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
         if start == end {

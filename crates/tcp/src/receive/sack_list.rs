@@ -56,6 +56,11 @@ impl SackList {
         self.len = (len + n) as u8;
     }
 
+    /// Forgets all blocks.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Drops what the cumulative acknowledgment covers.
     #[inline]
     pub fn advance(&mut self, nxt: SeqNumber) {

@@ -2,21 +2,18 @@
 //! `tcp_select_initial_window`, `tcp_init_buffer_space`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
 //! `__tcp_select_window` of Linux 6.1, with `tcp_adv_win_scale` 1: half of the memory is window.
 //!
-//! Not modelled: limits of the host's memory, and packets out of order that are put together to save it.
-
-use std::collections::VecDeque;
+//! What the packets take is in `packets.rs`. Not modelled: limits of the host's memory.
 
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::SeqNumber;
 
+use super::packets::{Packets, half};
 use crate::profile::TuningConfig;
 
 /// Segments of the first window that is expected to be read in a round trip (`TCP_INIT_CWND`).
 const FIRST_SEGMENTS: u32 = 10;
-/// Headers, the space before them, and what the kernel keeps behind the data of a packet.
-const AROUND: u32 = 14 + 52 + 64 + 320;
-/// `struct sk_buff`.
-const DESCRIPTOR: u32 = 256;
+/// Memory that the kernel takes a full segment to need, beyond its data (`SKB_TRUESIZE` and `MAX_TCP_HEADER`).
+const AROUND_FULL: u64 = 320 + 256 + 320;
 /// Segments shorter than this do not make the window grow.
 const SHORT: u32 = 128;
 
@@ -32,27 +29,20 @@ pub(crate) struct ReceiveTuning {
     ssthresh: u32,
     /// Full segment, options deducted.
     mss: u32,
-    /// Packets that wait to be read: bytes left, memory.
-    queue: VecDeque<(u32, u32)>,
-    /// Bytes that still fit into the memory of the last of those.
-    room: u32,
-    /// Memory of those, and of packets out of order.
-    ordered: u32,
-    disordered: u32,
+    packets: Packets,
     /// Read in the last round trip, and since `since`.
     space: u32,
     copied: u32,
     since: Instant,
 }
 
-/// Memory that a packet with `len` bytes of data takes, where a driver gets whole powers of two.
-fn memory(len: u32) -> u32 {
-    (len + AROUND).next_power_of_two() + DESCRIPTOR
-}
-
-/// The part of memory that is window (`tcp_win_from_space` with `tcp_adv_win_scale` 1).
-fn half(memory: u32) -> u32 {
-    memory - memory / 2
+/// What became of a packet that found the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limited {
+    /// There is no room for it.
+    pub dropped: bool,
+    /// Packets out of order were dropped; up to where some are left.
+    pub pruned: Option<Option<SeqNumber>>,
 }
 
 impl ReceiveTuning {
@@ -63,8 +53,9 @@ impl ReceiveTuning {
         whole.min(65_535)
     }
 
-    /// Once the connection is established; `mss` has its options deducted, and `window` is what was promised.
-    pub fn new(config: TuningConfig, mss: u32, window: u32, now: Instant) -> Self {
+    /// Once the connection is established; `mss` has its options deducted, `header` is of a packet, and `window` is what was
+    /// promised.
+    pub fn new(config: TuningConfig, mss: u32, header: u32, window: u32, now: Instant) -> Self {
         let buffer = config.first.0.min(1 << 30) as u32;
         let most = half(buffer);
         // One segment is kept back.
@@ -77,10 +68,7 @@ impl ReceiveTuning {
             clamp,
             ssthresh,
             mss,
-            queue: VecDeque::new(),
-            room: 0,
-            ordered: 0,
-            disordered: 0,
+            packets: Packets::new(header),
             space,
             copied: 0,
             since: now,
@@ -89,7 +77,12 @@ impl ReceiveTuning {
 
     /// `tcp_space`.
     fn space(&self) -> u32 {
-        half(self.buffer.saturating_sub(self.ordered + self.disordered))
+        half(self.buffer.saturating_sub(self.packets.memory()))
+    }
+
+    /// No packet waits.
+    pub fn is_empty(&self) -> bool {
+        self.packets.memory() == 0
     }
 
     /// Less than half of the window is free: no acknowledgment is hurried (`__tcp_select_window`).
@@ -132,48 +125,52 @@ impl ReceiveTuning {
         window > 0 && window >= 2 * promised
     }
 
-    /// A segment of `len` bytes has come, in order or not; true if the window may grow for it.
-    pub fn on_arrival(&mut self, len: u32, in_order: bool, sack: bool) -> bool {
-        if in_order {
-            match self.queue.back_mut() {
-                // What fits behind the last packet is copied there (`tcp_try_coalesce`).
-                Some((left, _)) if len <= self.room => {
-                    *left += len;
-                    self.room -= len;
-                }
-                _ => {
-                    self.queue.push_back((len, memory(len)));
-                    self.ordered += memory(len);
-                    self.room = memory(len) - DESCRIPTOR - AROUND - len;
-                }
-            }
-            return len >= SHORT && self.grow(len);
+    /// Before a segment of `len` bytes is taken, in order or not, by the kernel's `fast` path or not: `None` if it finds no
+    /// limit (`tcp_try_rmem_schedule`, `tcp_prune_queue`).
+    pub fn limit(&mut self, len: u32, in_order: bool, fast: bool) -> Option<Limited> {
+        if (in_order && !self.packets.is_limited(len, fast)) || self.packets.memory() <= self.buffer {
+            return None;
         }
-        let grown = sack && self.grow(len);
-        self.disordered += memory(len);
+        let most = self.config.most.0.min(1 << 30) as u32;
+        if self.buffer < most {
+            self.buffer = self.packets.memory().min(most);
+        }
+        let mut limited = Limited::default();
+        if self.packets.memory() <= self.buffer {
+            return Some(limited);
+        }
+        self.ssthresh = self.clamp.min(2 * self.mss);
+        self.packets.collapse(self.buffer);
+        if self.packets.memory() > self.buffer {
+            limited.pruned = self.packets.prune(self.buffer);
+            limited.dropped = self.packets.memory() > self.buffer;
+        }
+        Some(limited)
+    }
+
+    /// A segment of `len` bytes has come in order; true if the window may grow for it.
+    pub fn on_order(&mut self, len: u32) -> bool {
+        self.packets.push(len);
+        len >= SHORT && self.grow(len)
+    }
+
+    /// One has come out of order.
+    pub fn on_disorder(&mut self, start: SeqNumber, end: SeqNumber, sack: bool) -> bool {
+        let before = self.packets.memory();
+        if !self.packets.insert(start, end) || !sack {
+            return false;
+        }
+        // The kernel counts it afterwards.
+        let added = self.packets.memory().saturating_sub(before);
+        self.buffer += added;
+        let grown = self.grow(end.diff(start).max(0) as u32);
+        self.buffer -= added;
         grown
     }
 
-    /// `bytes` that had waited out of order can be read now; `emptied`: none are left behind.
-    pub fn on_order(&mut self, bytes: u32, emptied: bool) {
-        if bytes == 0 {
-            return;
-        }
-        self.room = 0;
-        // Each packet is read on its own. What came out of order is taken for full segments.
-        let mss = self.mss.max(1);
-        let packets = bytes.div_ceil(mss);
-        let (full, rest) = (bytes / mss, bytes % mss);
-        let kept = full.saturating_mul(memory(mss)) + if rest > 0 { memory(rest) } else { 0 };
-        let memory = if emptied { self.disordered } else { self.disordered.min(kept) };
-        self.disordered -= memory;
-        self.ordered += memory;
-        let (mut bytes, mut memory) = (bytes, memory);
-        for left in (1..=packets).rev() {
-            let (some, part) = (bytes.min(mss), memory / left);
-            self.queue.push_back((some, part));
-            (bytes, memory) = (bytes - some, memory - part);
-        }
+    /// What waited out of order behind `nxt` can be read now.
+    pub fn advance(&mut self, nxt: SeqNumber) {
+        self.packets.advance(nxt);
     }
 
     /// `tcp_grow_window`, without memory pressure.
@@ -182,7 +179,7 @@ impl ReceiveTuning {
         if room == 0 {
             return false;
         }
-        let part = half(memory(len));
+        let part = half(self.packets.memory_of(len));
         let mut allows = part <= len;
         if !allows {
             // `__tcp_grow_window`: packets that waste memory may make a small window grow.
@@ -202,14 +199,8 @@ impl ReceiveTuning {
     /// The application has read `n` bytes; `rtt` is the receiver's round-trip time. The kernel looks after each packet
     /// whether a round trip is over: what a read takes behind that one counts for the next.
     pub fn on_read(&mut self, now: Instant, mut n: u32, rtt: Option<Duration>) {
-        while let Some((left, memory)) = self.queue.front_mut().filter(|_| n > 0) {
-            let used = n.min(*left);
+        while let Some(used) = self.packets.read(n) {
             n -= used;
-            *left -= used;
-            if *left == 0 {
-                self.ordered -= *memory;
-                self.queue.pop_front();
-            }
             self.on_copied(now, used, rtt);
         }
     }
@@ -236,7 +227,7 @@ impl ReceiveTuning {
         let mss = u64::from(self.mss.max(1));
         let mut window = 2 * copied + 16 * mss;
         window += 2 * (window * (copied - space) / space);
-        let mut packet = mss + 320 + u64::from(DESCRIPTOR) + 320;
+        let mut packet = mss + AROUND_FULL;
         while packet / 2 < mss {
             packet += 128;
         }
@@ -305,14 +296,14 @@ mod tests {
         let config = TuningConfig { first: rexmit_units::Bytes(131_072), most: rexmit_units::Bytes(6 << 20) };
         let start = Instant::ZERO;
         let (rtt, mss) = (Duration::from_millis(10), 1_448);
-        let mut tuning = ReceiveTuning::new(config, mss, 64_088, start);
+        let mut tuning = ReceiveTuning::new(config, mss, 52, 64_088, start);
         let before = tuning.buffer;
         for _ in 0..30 {
-            tuning.on_arrival(mss, true, true);
+            tuning.on_order(mss);
         }
         tuning.on_read(start + rtt, 30 * mss, Some(rtt));
-        assert_eq!((tuning.buffer, tuning.copied, tuning.ordered), (before, 29 * mss, 0));
-        tuning.on_arrival(mss, true, true);
+        assert_eq!((tuning.buffer, tuning.copied, tuning.packets.memory()), (before, 29 * mss, 0));
+        tuning.on_order(mss);
         tuning.on_read(start + rtt * 2, mss, Some(rtt));
         assert!(tuning.buffer > before);
         assert_eq!((tuning.copied, tuning.space), (0, 30 * mss));
@@ -329,17 +320,21 @@ mod tests {
         assert_eq!(rtt.get(), Some(Duration::from_millis(10)));
     }
 
-    /// What fills a hole in part leaves the memory of what still waits behind another.
+    /// `tcp_clamp_window`: a buffer that may still grow does, up to what is there; one that may not drops.
     #[test]
-    fn packets_take_their_memory_along_when_a_hole_is_filled() {
-        let config = TuningConfig { first: rexmit_units::Bytes(131_072), most: rexmit_units::Bytes(6 << 20) };
-        let mut tuning = ReceiveTuning::new(config, 1_448, 64_088, Instant::ZERO);
-        for _ in 0..5 {
-            tuning.on_arrival(1_448, false, true);
-        }
-        tuning.on_order(2 * 1_448, false);
-        assert_eq!((tuning.ordered, tuning.disordered), (2 * memory(1_448), 3 * memory(1_448)));
-        tuning.on_order(3 * 1_448, true);
-        assert_eq!((tuning.ordered, tuning.disordered), (5 * memory(1_448), 0));
+    fn a_packet_that_finds_the_limit_makes_the_buffer_grow_or_is_dropped() {
+        let full = |most: u64| {
+            let config = TuningConfig { first: rexmit_units::Bytes(20_000), most: rexmit_units::Bytes(most) };
+            let mut tuning = ReceiveTuning::new(config, 1_448, 52, 10_000, Instant::ZERO);
+            let mut found = None;
+            for _ in 0..12 {
+                found = found.or(tuning.limit(1_448, true, false));
+                tuning.on_order(1_448);
+            }
+            (found.map(|limited| limited.dropped), tuning.buffer > 20_000, tuning.ssthresh)
+        };
+        assert_eq!(full(6 << 20).0, Some(false));
+        assert!(full(6 << 20).1);
+        assert_eq!(full(20_000), (Some(true), false, 2 * 1_448));
     }
 }

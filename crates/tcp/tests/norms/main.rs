@@ -12,6 +12,7 @@ mod linux269;
 mod linux61;
 mod linux61_ack;
 mod linux61_answers;
+mod linux61_buffer;
 mod linux61_queue;
 mod linux61_rack;
 mod linux_ack;
