@@ -126,6 +126,16 @@ impl Tcb {
         self.clock.deadline(now, self.rcv.quick.delay(config, self.rtt.srtt()))
     }
 
+    /// None is held any more. The timer of one for data in order is not stopped (`inet_csk_clear_xmit_timer`).
+    #[inline]
+    pub(super) fn end_held_acks(&mut self) {
+        if self.timers.delack_runs() {
+            self.rcv.left_over = self.timers.delack;
+        }
+        self.timers.delack = Timers::OFF;
+        self.timers.compressed = Timers::OFF;
+    }
+
     /// The window would be no smaller than the last one, before the application reads: otherwise its read is waited for
     /// (`__tcp_ack_snd_check`).
     fn keeps_window(&mut self) -> bool {

@@ -71,6 +71,7 @@ impl Tcb {
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         let scale = if segment.flags.has(Flags::SYN) { 0 } else { self.snd.scale };
+        let is_bare = segment.seq_len() == 0 && self.state >= State::Established;
         if too_old || !self.trim(now, segment) {
             self.marks.ack_now = true;
             self.output(now, recovery);
@@ -88,6 +89,9 @@ impl Tcb {
                 self.output(now, recovery);
             }
             return;
+        }
+        if is_bare {
+            self.measure_rtt(now, segment, 0); // LK-WIN-7
         }
         self.on_acceptable(now, segment, scale, recovery);
     }
@@ -108,8 +112,7 @@ impl Tcb {
         mut scale: u8,
         recovery: &mut R,
     ) {
-        let opens = self.state == State::SynReceived;
-        if opens {
+        if self.state == State::SynReceived {
             if segment.ack <= self.snd.una || segment.ack > self.snd.max {
                 self.refuse(segment);
                 return;
@@ -140,9 +143,6 @@ impl Tcb {
             self.output(now, recovery);
             // No other one is owed for this segment (`tcp_ack_snd_check`).
             self.rcv.compressed.note_answered();
-        }
-        if segment.seq_len() == 0 && !opens {
-            self.measure_rtt(now, segment, 0);
         }
         self.on_text(now, segment);
         if need_output || self.marks.ack_now {
@@ -253,6 +253,7 @@ impl Tcb {
         self.marks.ack_owed |= in_window;
         if in_window && self.profile.options.answers_apart.is_some() {
             self.note_timestamp(segment); // LK-PAWS-2
+            self.measure_rtt(now, segment, len);
         }
         segment.payload = Payload::EMPTY;
         segment.flags = segment.flags.without(Flags::FIN);

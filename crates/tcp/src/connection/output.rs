@@ -585,10 +585,6 @@ impl Tcb {
         self.marks.ack_now = false;
         self.marks.ack_owed = false;
         self.marks.delay_ack = false;
-        if self.timers.delack_runs() {
-            self.rcv.left_over = self.timers.delack;
-        }
-        self.timers.delack = Timers::OFF;
-        self.timers.compressed = Timers::OFF;
+        self.end_held_acks();
     }
 }

@@ -104,15 +104,17 @@ fn lk_ack_2_growth_adds_to_a_new_credit_twin() {
 #[test]
 fn lk_ack_11_the_timer_of_another_ack_lets_it_go() {
     let mut t = client(json!({ "delayed_ack": { "quick_credit": 0 } }), 20);
-    t.recv_more(seg(1).ack(1));
+    // All echo the SYN, 20 ms old: a twentieth of that is the longest wait.
+    let late = |n: u32| seg(n).ack(1).ts_val(100_020 + n, 1);
+    t.recv_more(late(1));
     t.advance_ms(1);
-    t.recv_more(seg(2));
+    t.recv_more(late(2));
     for n in 4..=6 {
-        t.recv_more(seg(n));
+        t.recv_more(late(n));
     }
     t.at_ms(60);
     t.drain();
-    t.recv_more(seg(7));
+    t.recv_more(late(7));
     t.expect_at_ms(61, ack(at(3)));
 }
 
