@@ -158,3 +158,54 @@ def test_first_differences_have_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     assert short.what == ("nothing", "client ACK 101")
     pairs = confusion(seen(data, again, causes={1: "timeout"}), seen(data, again, causes={1: "fast"}))
     assert list(pairs) == [("timeout", "fast")]
+
+
+WIDE = {
+    "slow-readers": (2, 7, 17, 42, 44, 87, 96),
+    "requests": (0, 21, 37, 61, 106),
+    "sysctls": (27, 63, 79, 97),
+    "thin": (25,),
+}
+"""Numbers of scenarios of the wide set that found rules of the receiver (LK-WIN-6 to LK-WIN-9, LK-ACK-9)."""
+
+
+@pytest.mark.parametrize("group", WIDE)
+def test_the_receiver_acknowledges_as_linux_does(
+    group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        kernel = find_kernel()
+    except KernelError as error:
+        pytest.skip(str(error))
+    if not kernel.version.startswith("6.1."):
+        pytest.skip(f"the profile is of Linux 6.1, the kernel is {kernel.version}")
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from twins import wide
+
+    of_group = wide.draw([group], max(WIDE[group]) + 1, wide.SEED)[group]
+    table = wide.compare({group: {n: of_group[n] for n in WIDE[group]}}, tmp_path, lambda _: None)
+    for row in table.to_dicts():
+        assert row["identical"], f"{row['scenario']}: {row['kind']} at {row['first_packet']}: {row}"
+        assert row["times_off_ns"] <= NEAR_NS, f"{row['scenario']}: {row['times_off_ns']} ns"
+
+
+def test_a_paced_read_comes_before_a_packet_of_the_same_instant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from twins.packets import read_capture
+
+    stack = {"inherits": "linux-6.1", "delayed_ack": {"quick_credit": 0}}
+    read = {"size": "1448 bytes", "rate": "5792 kbit/s"}
+    scenario = {
+        "hosts": {name: {"stack": stack, "tick_phase": "0 us"} for name in ("server", "client")},
+        "path": {"rate": "12 Mbit/s", "delay": "1 ms", "queue": "100 packets"},
+        "transfers": [{"from": "server", "to": "client", "writes": "14480 bytes", "read": read}],
+    }
+    ran = System.parse("linux-6.1").run({0: scenario}, tmp_path)[0]
+    assert ran.captures is not None
+    seen = read_capture(ran.captures[1])
+    arrived = [int(time) for time, packet in zip(seen.times, seen.packets, strict=True) if packet[0] == 1]
+    acknowledged = [(int(t), int(p[4])) for t, p in zip(seen.times, seen.packets, strict=True) if p[0] == 0]
+    # The second segment is read, and acknowledged, at the very moment at which the third comes.
+    assert (arrived[3], 2 * 1448 + 1) in acknowledged
