@@ -11,7 +11,6 @@ import pytest
 from hypothesis import settings
 from rexmit.kernel import KernelError, find_kernel
 
-from .forking import Forks
 from .packets import LOST_SEGMENT, capture
 
 # A shared or slow machine is no reason to fail.
@@ -75,21 +74,20 @@ def study_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
-    """Runs commands in processes of their own that have imported already."""
-    begun = Forks({**os.environ, "MPLBACKEND": "agg"})
-    yield begun
-    begun.close()
-
-
 @pytest.fixture
-def rexmit(tmp_path: Path, forks: Forks) -> Command:
+def rexmit(tmp_path: Path) -> Command:
     """Runs the command as a user would, in a process of its own and an empty folder."""
 
     def run(*arguments: object, cwd: str | Path | None = None) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "MPLBACKEND": "agg"}
-        return forks.run([*map(str, arguments)], Path(cwd or tmp_path), environment, timeout=300)
+        return subprocess.run(
+            [sys.executable, "-c", "import rexmit.cli; rexmit.cli.main()", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=cwd or tmp_path,
+            env={**os.environ, "MPLBACKEND": "agg"},
+            timeout=300,
+            check=False,
+        )
 
     return run
 
