@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 pub(crate) struct Headed<T> {
     first: Option<T>,
     /// Those behind it; empty where there is no first.
+    #[expect(clippy::box_collection, reason = "a pointer where a queue would be four words, in every link")]
     rest: Option<Box<VecDeque<T>>>,
 }
 

@@ -28,6 +28,7 @@ pub(crate) struct Queue {
     bytes: u64,
     /// Entry, departure and length of each packet, where admissions lie ahead of the clock: behind a link, on which a
     /// packet's entry is known before it enters.
+    #[expect(clippy::box_collection, reason = "a pointer where a queue would be four words, in every link")]
     ahead: Option<Box<VecDeque<(Instant, Instant, u32)>>>,
 }
 
