@@ -230,12 +230,6 @@ thresholds! {
         probe_ack_delay: Duration = ms(200), "RFC 8985 section 7.2, as Linux TCP_RTO_MIN in tcp_schedule_loss_probe";
         /// And for the granularity of timers.
         probe_margin: Duration = ms(50), "inferred: timers of 100 and 250 Hz, and packets that waited at the interface";
-        /// A probe is due within so much of an RTT,
-        probe_due_error: Ratio = Ratio::new(1, 20), "inferred: our samples are not the sender's";
-        /// and no more than that before or after it,
-        probe_due_most: Duration = ms(5), "inferred: an RTT that is steady";
-        /// and as late as timers are.
-        probe_late: Duration = ms(5), "inferred: Linux's timer tick of 250 Hz";
         /// No timer that waits for reordering runs for longer than so many of the greatest RTTs that were seen
         reordering_rtts: u64 = 2, "RFC 8985 section 6.2, steps 4 and 5: RACK.rtt, and a reordering window of SRTT at most";
         /// and this.

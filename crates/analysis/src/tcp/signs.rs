@@ -215,28 +215,12 @@ impl Signs {
     }
 
     /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
-    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain. Of a
-    /// sender of which nothing is known, one that leaves just when a probe is due.
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
     pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
-        let able = memory.probes || trial.probes || is_due_as_probe(trial);
+        let able = memory.probes || trial.probes;
         let single = self.is_tail && !self.disorder && trial.before.count <= 1;
         trial.sack && able && single && !self.probe_overdue
     }
-}
-
-/// It leaves when the probe of a single segment is due, two round trips and the delay of its acknowledgment after it was
-/// sent (RFC 8985 section 7.2), and that is not when a timer may expire that is a round trip and the same delay (Linux).
-fn is_due_as_probe(trial: &Trial<'_>) -> bool {
-    let timer = &trial.policy.timer;
-    let Some(rtt) = trial.clock.rtt() else { return false };
-    let due = rtt * timer.probe_rtts + timer.probe_ack_delay;
-    let error = timer.probe_due_error.of(rtt).min(timer.probe_due_most);
-    let began = match trial.before.first {
-        Some(piece) => Some(trial.since(piece.first)),
-        None => trial.view.advanced_at.map(|at| trial.sent_at.time.saturating_since(at)),
-    };
-    let apart = rtt >= (error + timer.probe_late) * 2;
-    apart && began.is_some_and(|began| began + error >= due && began <= due + error + timer.probe_late)
 }
 
 /// The timer of a sender that waits for reordering runs out just now: it was set by the last report, for what is left of the

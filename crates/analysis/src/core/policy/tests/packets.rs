@@ -109,16 +109,6 @@ pub(super) fn reordered(after: f64) -> String {
     script + &format!("{} s . 20001+1000 ack 1", 6000.0 + after)
 }
 
-/// Rounds of 100 ms, after which a single segment goes again so many ms after it was sent.
-pub(super) fn single_again(after: f64) -> String {
-    let mut script = String::from("0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n 100 c . 1+0 ack 1\n");
-    for n in 0..10 {
-        let (at, seq) = (1000 + 500 * n, 1 + 1000 * n);
-        script += &format!("{at} s . {seq}+1000 ack 1\n{} c . 1+0 ack {}\n", at + 100, seq + 1000);
-    }
-    script + &format!("7000 s . 10001+1000 ack 1\n{} s . 10001+1000 ack 1", 7000.0 + after)
-}
-
 /// A timeout in the middle of the path, with timestamps.
 pub(super) fn stamped_silence() -> String {
     "0 c S 0+0 ts 1/0\n 30 s S 0+0 ack 1 ts 31/1\n 60 c . 1+0 ack 1 ts 61/31\n 90 s . 1+1000 ack 1 ts 91/61\n

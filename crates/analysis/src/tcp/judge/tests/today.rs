@@ -101,27 +101,6 @@ fn a_probe_may_leave_when_the_timer_of_what_was_sent_before_is_due() {
     assert_eq!(found, [(9, TailProbe, Likely)]);
 }
 
-/// A single segment of a sender of which nothing is known goes again so many ms after it left; the round trip is `rtt` ms.
-fn single(rtt: f64, after: f64) -> Cause {
-    let mut script = format!("0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n {rtt} c . 1+0 ack 1\n");
-    for n in 0..10 {
-        let (at, seq) = (1000.0 + 500.0 * f64::from(n), 1 + 1000 * n);
-        script += &format!("{at} s . {seq}+1000 ack 1\n {} c . 1+0 ack {}\n", at + rtt, seq + 1000);
-    }
-    script += &format!("7000 s . 10001+1000 ack 1\n {} s . 10001+1000 ack 1\n", 7000.0 + after);
-    one(&[&script, &format!("{} c . 1+0 ack 11001", 7000.0 + after + rtt)]).cause
-}
-
-#[test]
-fn a_single_segment_that_leaves_when_a_probe_is_due_is_one() {
-    // Two round trips and the delay of an acknowledgment (RFC 8985 section 7.2); a timer would have one of each.
-    assert_eq!(single(100.0, 401.0), TailProbe);
-    assert_eq!(single(100.0, 300.0), Timeout);
-    assert_eq!(single(100.0, 440.0), Timeout);
-    // With a short round trip both are due at once.
-    assert_eq!(single(2.0, 204.0), Timeout);
-}
-
 #[test]
 fn an_answer_to_what_the_sender_had_known_for_a_round_trip_goes_on_with_a_recovery() {
     // At the receiver, 60 ms from its sender: the fast retransmit was lost on its way, the next copy comes a round trip
