@@ -78,7 +78,7 @@ impl Sight {
         let busy = trial.busy_since.map_or(Duration::ZERO, since);
         let latest = busy + delay + far.late_share.of(delay) + queues + far.late;
         let idle = crossed.is_some_and(|lag| lag > latest);
-        let of_today = memory.probes || trial.probes;
+        let of_today = memory.is_of_today(trial);
         Self {
             silent: trial
                 .last_sent

@@ -200,8 +200,7 @@ fn answered(trial: &Trial<'_>, signs: &Signs, memory: &Memory) -> Option<Reading
     }
     // Of a sender of which nothing is known, the other timer may be due as well; and three reports leave RACK nothing to wait
     // for, unless it saw reordering (RFC 8985 section 6.2, step 4).
-    let of_today = memory.probes || trial.probes;
-    if signs.reordering_due && (of_today || !(signs.timer_likely || signs.entitled)) {
+    if signs.reordering_due && (memory.is_of_today(trial) || !(signs.timer_likely || signs.entitled)) {
         return Some(Reading::Likely(Cause::ReorderingTimer));
     }
     if trial.sack && signs.disorder && signs.timer_possible && (!signs.timer_likely || signs.reordering) {

@@ -217,9 +217,8 @@ impl Signs {
     /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
     /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
     pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
-        let able = memory.probes || trial.probes;
         let single = self.is_tail && !self.disorder && trial.before.count <= 1;
-        trial.sack && able && single && !self.probe_overdue
+        trial.sack && memory.is_of_today(trial) && single && !self.probe_overdue
     }
 }
 

@@ -168,6 +168,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// Its sender probes for lost tails, by its SYN or as was seen: one of today, which finds losses by time too (RFC 8985).
+    pub(super) fn is_of_today(&self, trial: &Trial<'_>) -> bool {
+        self.probes || trial.probes
+    }
+
     /// What the retransmission shows of its sender's use of SACK.
     pub(super) fn learn_sack(&mut self, trial: &Trial<'_>) {
         let view = trial.view;
