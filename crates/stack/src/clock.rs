@@ -89,6 +89,12 @@ impl Clock {
         Some((Reverse(shift), Reverse(set)))
     }
 
+    /// Whether timers that fire on one tick have an order ([`Self::turn`]).
+    #[inline]
+    pub fn has_turns(&self) -> bool {
+        self.wheel
+    }
+
     /// The length of `n` ticks.
     #[inline]
     pub fn span(&self, n: u64) -> Duration {

@@ -139,20 +139,20 @@ impl Endpoint for Connection {
                 self.recovery.begin(&self.tcb);
                 with_recovery!(self, |tcb, recovery| tcb.output(now, recovery));
             }
-            self.tcb.timers.note_set(now);
+            self.tcb.note_timers(now);
             return;
         }
         with_recovery!(self, |tcb, recovery| {
             tcb.take_turn(now, recovery);
             tcb.on_segment(now, segment, recovery);
-            tcb.timers.note_set(now);
+            tcb.note_timers(now);
         });
         self.tcb.leave_to_cache(now);
     }
 
     fn handle_timer(&mut self, now: Instant) {
         with_recovery!(self, |tcb, recovery| tcb.on_timer(now, recovery));
-        self.tcb.timers.note_set(now);
+        self.tcb.note_timers(now);
         self.tcb.leave_to_cache(now);
     }
 
@@ -183,18 +183,18 @@ impl Endpoint for Connection {
 impl Socket for Connection {
     fn connect(&mut self, now: Instant) {
         self.tcb.open(now);
-        self.tcb.timers.note_set(now);
+        self.tcb.note_timers(now);
     }
 
     fn write(&mut self, now: Instant, len: u64) -> u64 {
         let taken = with_recovery!(self, |tcb, recovery| tcb.take_write(now, len, recovery));
-        self.tcb.timers.note_set(now);
+        self.tcb.note_timers(now);
         taken
     }
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
         let given = with_recovery!(self, |tcb, recovery| tcb.give_read(now, max, recovery));
-        self.tcb.timers.note_set(now);
+        self.tcb.note_timers(now);
         given
     }
 
@@ -204,7 +204,7 @@ impl Socket for Connection {
 
     fn close(&mut self, now: Instant) {
         with_recovery!(self, |tcb, recovery| tcb.shut(now, recovery));
-        self.tcb.timers.note_set(now);
+        self.tcb.note_timers(now);
     }
 
     fn abort(&mut self, now: Instant) {

@@ -140,7 +140,7 @@ impl Timers {
 
     /// Something happened at `now`: which timers were set by that. One that is set again for the same tick stays where it is.
     #[inline]
-    pub fn note_set(&mut self, now: Instant) {
+    fn note_set(&mut self, now: Instant) {
         for (set, due) in self.set.iter_mut().zip([self.rexmt, self.persist, self.delack, self.other]) {
             if set.0 != due {
                 *set = (due, now);
@@ -433,6 +433,14 @@ impl Tcb {
 
     pub(crate) fn raise(&mut self, event: Event) {
         self.events |= 1 << event_bit(event);
+    }
+
+    /// Something happened at `now`: when timers were set is kept where it decides which of them is first.
+    #[inline]
+    pub(super) fn note_timers(&mut self, now: Instant) {
+        if self.clock.has_turns() {
+            self.timers.note_set(now);
+        }
     }
 
     /// Nothing has happened that the application does not know.
