@@ -95,12 +95,13 @@ def main() -> int:
     )
     chosen = options.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / "drawn.jsonl").write_text("".join(map(draw, range(DRAWN))))
     ours = build_ours()
     theirs = None if chosen.no_ns3 else build_ns3()
     lines: dict[str, dict[str, list[Line]]] = {}
     before = load()
     wanted = [row for row in scenarios(chosen.seconds) if any(word in row.title for word in chosen.only)]
+    if any(row.name == "drawn" for row in wanted):
+        (OUT / "drawn.jsonl").write_text("".join(map(draw, range(DRAWN))))
     for number in range(chosen.rounds):
         for scenario in wanted:
             print(f"\rround {number + 1} of {chosen.rounds}: {scenario.title:40}", end="", file=sys.stderr)

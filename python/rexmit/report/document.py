@@ -17,10 +17,9 @@ from rexmit.analyse.reached import unreached_of
 from rexmit.analyse.study_code import UnfitError, comparison_of, own_code
 from rexmit.errors import RexmitError, StudyError, one_line
 from rexmit.plot import style
-from rexmit.plot.effect import Panel, draw_effect
 from rexmit.plot.figures import OPEN_MARKS, OPEN_MEANING, readable
 from rexmit.report.answer import HEADS, answer_of
-from rexmit.report.figures import draw_figures
+from rexmit.report.figures import answer_figure, draw_figures
 from rexmit.report.testbed import Facts, provenance_facts, testbed_facts
 from rexmit.report.why import WHY, why_lines
 from rexmit.run import Results
@@ -159,7 +158,7 @@ def told_answer(results: Results, *, pictures: bool = True, why: bool = False) -
     if pictures and found.effects and found.quantity is not None:
         x, second = found.effects[0].factor, found.second
         with style.styled(style.LIGHT):
-            sheet = draw_effect([Panel(found.frame)], x, second, found.quantity, found.words, [results.title])
+            sheet = answer_figure(found, found.quantity, [results.title])
         name = found.quantity.words.removeprefix("the ")
         caption = f"{name[:1].upper()}{name[1:]} over {found.words[x]}: mean over all other levels"
         if found.effects[0].interval is not None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from rexmit.analyse.influence import effects
 from rexmit.analyse.study_code import has_module, own_code, study_module
 from rexmit.errors import UsageError
 from rexmit.files import make_folder
 from rexmit.plot import figures, network, style
-from rexmit.plot.effect import MOST_LINES, Panel, draw_effect
-from rexmit.report.answer import answer_of, counted, quantity_of
+from rexmit.plot.effect import MOST_LINES, Panel, Quantity, draw_effect
+from rexmit.report.answer import Answer, answer_of, counted, quantity_of
 from rexmit.report.responses import describe
 from rexmit.report.single import draw_single
 from rexmit.run import Results
@@ -83,10 +85,16 @@ def draw_answer(results: Results, out: Path, formats: Sequence[str] = ()) -> lis
     if found is None or found.quantity is None or not found.effects:
         return []
     response, x = found.quantity, found.effects[0].factor
+    title = [results.title, f"{response.words.removeprefix('the ')} over {found.words[x]}"]
     with style.styled(style.LIGHT):
-        title = [results.title, f"{response.words.removeprefix('the ')} over {found.words[x]}"]
-        sheet = draw_effect([Panel(found.frame)], x, found.second, response, found.words, title)
+        sheet = answer_figure(found, response, title)
         return style.save(sheet, out / figures.file_part(response.column.replace("_", "-")), formats)
+
+
+def answer_figure(found: Answer, response: Quantity, title: Sequence[str]) -> Figure:
+    """The response of an answer over the factor that moves it most; in the style that is set."""
+    factor = found.effects[0].factor
+    return draw_effect([Panel(found.frame)], factor, found.second, response, found.words, title)
 
 
 def _of_study(results: Results, out: Path, formats: Sequence[str], runs: Sequence[int]) -> list[Path]:
