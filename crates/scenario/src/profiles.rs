@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rexmit_stack::quic::QuicProfile;
 use rexmit_stack::unknown_name;
@@ -73,16 +73,43 @@ impl StackProfile {
     }
 }
 
-/// Those that come with rexmit, each made when it is first asked for.
-static BUILTIN: LazyLock<HashMap<&'static str, OnceLock<StackProfile>>> =
-    LazyLock::new(|| FILES.iter().map(|(name, _)| (*name, OnceLock::new())).collect());
+/// Profiles that tables gave, by their text: those that depend on nothing else.
+static MADE: LazyLock<Mutex<HashMap<String, StackProfile>>> = LazyLock::new(Mutex::default);
+
+fn made() -> MutexGuard<'static, HashMap<String, StackProfile>> {
+    MADE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// More of them are not kept at a time.
+const MOST_MADE: usize = 256;
+
+/// A profile that comes with rexmit. Both forms are made when they are first asked for.
+#[derive(Default)]
+struct Builtin {
+    text: &'static str,
+    /// With what it inherits.
+    table: OnceLock<Value>,
+    profile: OnceLock<StackProfile>,
+}
+
+static BUILTIN: LazyLock<HashMap<&'static str, Builtin>> =
+    LazyLock::new(|| FILES.iter().map(|&(name, text)| (name, Builtin { text, ..Builtin::default() })).collect());
+
+impl Builtin {
+    fn table(&self, name: &str) -> &Value {
+        let made = || parse(name, self.text).and_then(|own| inherited(own, 0));
+        self.table.get_or_init(|| made().unwrap_or_else(|e| panic!("{name}: {e}")))
+    }
+
+    fn profile(&self, name: &str) -> &StackProfile {
+        let made = || finish(self.table(name).clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        self.profile.get_or_init(made)
+    }
+}
 
 /// The one of this name that comes with rexmit.
 fn builtin(name: &str) -> Option<&'static StackProfile> {
-    let made = || {
-        tables(&Value::String(name.to_string()), 0).and_then(finish).unwrap_or_else(|e| panic!("{name}: {e}"))
-    };
-    BUILTIN.get(name).map(|profile| profile.get_or_init(made))
+    BUILTIN.get_key_value(name).map(|(name, builtin)| builtin.profile(name))
 }
 
 /// Names and one-line descriptions of the profiles that come with rexmit.
@@ -100,7 +127,31 @@ pub fn resolve_profile(stack: &Value) -> Result<StackProfile, SpecError> {
         return Ok(profile.clone());
     }
     let own = profile_of(stack);
-    finish(tables(own.as_ref().unwrap_or(stack), 0)?)
+    let table = own.as_ref().unwrap_or(stack);
+    if inherits_file(table) {
+        return finish(tables(table, 0)?);
+    }
+    // Thousands of scenarios may be read whose hosts have one of a few tables.
+    let text = table.to_string();
+    if let Some(profile) = made().get(&text) {
+        return Ok(profile.clone());
+    }
+    let profile = finish(tables(table, 0)?)?;
+    let mut made = made();
+    if made.len() >= MOST_MADE {
+        made.clear();
+    }
+    made.insert(text, profile.clone());
+    Ok(profile)
+}
+
+/// Whether files of the user's take part, which may be other ones the next time.
+fn inherits_file(stack: &Value) -> bool {
+    match stack {
+        Value::String(name) => !BUILTIN.contains_key(name.as_str()),
+        Value::Object(map) => map.get("inherits").is_some_and(inherits_file),
+        _ => false,
+    }
 }
 
 fn finish(mut table: Value) -> Result<StackProfile, SpecError> {
@@ -152,8 +203,8 @@ fn tables(stack: &Value, depth: usize) -> Result<Value, SpecError> {
 }
 
 fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
-    if let Some((_, text)) = FILES.iter().find(|(n, _)| *n == name) {
-        return inherited(parse(name, text)?, depth);
+    if let Some(builtin) = BUILTIN.get(name) {
+        return Ok(builtin.table(name).clone());
     }
     if name.ends_with(".toml") || name.contains('/') {
         let text = read_text(Path::new(name), MOST_PROFILE_BYTES)
