@@ -51,7 +51,7 @@ SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
 # One test, of one thread and most of a minute: it runs beside other checks.
 MEMORY = "memory_stays_in_proportion_to_the_file"
 # A matrix of several minutes, of which other tests run a sample: `make long` has it.
-MATRIX = "all_captures_of_tcp_say_what_the_sender_did"
+APART = [MEMORY, "all_captures_of_tcp_say_what_the_sender_did"]
 # A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
 CARGO_SKIP = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$")
@@ -180,7 +180,9 @@ def tests(scratch: Path) -> list[Check]:
             "cargo test",
             TESTS,
             # The extension module links only inside an interpreter; pytest covers it.
-            cargo("test", "--exclude", "rexmit-python", "--locked", "--", f"--skip={MEMORY}", f"--skip={MATRIX}"),
+            cargo(
+                "test", "--exclude", "rexmit-python", "--locked", "--", *(f"--skip={name}" for name in APART)
+            ),
             uses=["tshark", "go"],
         ),
         # Some two minutes with the build, on two cores; `cargo test` has run what failed in the past.

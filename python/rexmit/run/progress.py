@@ -120,7 +120,7 @@ class _RateColumn(TextColumn):
 
     def render(self, task: object) -> Text:
         speed = getattr(task, "finished_speed", None) or getattr(task, "speed", None)
-        return Text(f"{speed:,.0f}/s" if speed else "")
+        return Text(_pace(speed) if speed else "")
 
 
 def _pictures(watch: Watch, width: int) -> list[RenderableType]:
@@ -207,8 +207,16 @@ class _Lines:
         elif now - self._last >= LINE_EVERY or done == total:
             self._last = now
             rate = (done - self._first) / max(now - self._began, 1e-9)
+            pace = f", {_pace(rate)}" if rate else ""
             left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
-            print(f"rexmit: {stage}: {done} of {total}, {rate:,.0f}/s{left}", file=sys.stderr, flush=True)
+            print(f"rexmit: {stage}: {done} of {total}{pace}{left}", file=sys.stderr, flush=True)
+
+
+def _pace(rate: float) -> str:
+    """How many a second; of what takes a second or more, how long each takes."""
+    if rate <= 1:
+        return f"{_digits(1 / rate)} s each"
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def _kind(stage: str) -> str:
