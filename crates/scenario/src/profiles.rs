@@ -92,8 +92,9 @@ struct Builtin {
     profile: OnceLock<StackProfile>,
 }
 
-static BUILTIN: LazyLock<HashMap<&'static str, Builtin>> =
-    LazyLock::new(|| FILES.iter().map(|&(name, text)| (name, Builtin { text, ..Builtin::default() })).collect());
+static BUILTIN: LazyLock<HashMap<&'static str, Builtin>> = LazyLock::new(|| {
+    FILES.iter().map(|&(name, text)| (name, Builtin { text, ..Builtin::default() })).collect()
+});
 
 impl Builtin {
     fn table(&self, name: &str) -> &Value {
