@@ -93,5 +93,6 @@ def test_the_runs_of_linux_come_out_as_the_readme_says() -> None:
     assert f"<!-- jain-linux -->\n{table}<!-- /jain-linux -->" in (STUDY / "README.md").read_text()
 
 
-# Between guests of Linux: 0.55 and 21.17, 0.99 and 1.21.
-GOLDEN = [("none", 0.55, 20.84), ("fq-codel", 0.97, 1.47)]
+# Between guests (`--backend uml`) it is 0.55 and 21.17, 0.99 and 1.21: they have RACK whatever the profile.
+# With recovery = 0 and early_retrans = 0 in `linux` of each host it is 0.54 and 22.62, 0.99 and 1.20.
+GOLDEN = [("none", 0.55, 20.29), ("fq-codel", 0.99, 1.21)]
