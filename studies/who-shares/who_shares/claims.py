@@ -75,7 +75,7 @@ def _held_short(model: pl.DataFrame) -> None:
     large = apart.filter(pl.col("buffer").is_in(("2", *LARGE)))["ratio"]
     small = apart.filter(pl.col("buffer") == "0.25")["ratio"]
     found = [round(one) for one in (large.min(), large.max(), small.min(), small.max())]  # type: ignore[arg-type]
-    assert found == [2, 7, 29, 53], found
+    assert found == [2, 7, 28, 76], found
 
 
 def _of_bbr(linux: pl.DataFrame, aqm: str, buffers: Iterable[str]) -> list[float]:
