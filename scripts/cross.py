@@ -63,7 +63,10 @@ def toolchain(target: str) -> Toolchain:
     if target == WASM:
         environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = "wasm-ld"
     parts = "std,panic_abort" if target == WASM else "std"
-    return Toolchain(environment, ["-Z", f"build-std={parts}"])
+    # Cargo's own choice has `backtrace` beside these: what reads debug symbols of a program that panicked.
+    return Toolchain(
+        environment, ["-Z", f"build-std={parts}", "-Z", "build-std-features=default,panic-unwind"]
+    )
 
 
 def cargo(target: str, command: str, options: Sequence[str], extra: dict[str, str] | None = None) -> None:
