@@ -3,8 +3,9 @@
 Each check is a command with a reason to exist. One that keeps every core busy runs by itself and its output
 is shown as it comes; those that keep one busy run side by side, and the output of each is shown when it ends.
 The kernel compiles at the lowest priority from the start, in the time that the others leave.
-At the end stands a table of what passed, failed and was skipped, with the reason of each skip. With
-`REXMIT_REQUIRE_ALL=1` (continuous integration) a skip counts as a failure.
+At the end stands a table of what passed, failed and was skipped, with the reason of each skip, and for
+each check how long it took and how long it kept processors busy; the first says little of one that ran
+beside others. With `REXMIT_REQUIRE_ALL=1` (continuous integration) a skip counts as a failure.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ class Outcome:
     check: Check
     state: str
     seconds: float
+    processor: float  # seconds of processors: its own, and those of all that it started
     skips: list[str]
 
 
@@ -321,8 +323,10 @@ def perform(check: Check, show: Callable[[str], None] = show) -> Outcome:
             reason = skipped_test(line.rstrip())
             if reason is not None:
                 skips.append(reason)
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
     state = "passed" if running.returncode == 0 else "failed"
-    return Outcome(check, state, time.monotonic() - started, skips)
+    return Outcome(check, state, time.monotonic() - started, used.ru_utime + used.ru_stime, skips)
 
 
 def skipped_test(line: str) -> str | None:
@@ -336,9 +340,11 @@ def skipped_test(line: str) -> str | None:
 
 def report(outcomes: list[Outcome], require_all: bool) -> int:
     """Print the closing table; 0 if nothing failed, and nothing was skipped where that counts."""
-    print("\n=== summary")
+    print("\n=== summary: what became of each check, how long it took, how long it kept a processor busy")
     for outcome in outcomes:
-        print(f"{outcome.state:8} {outcome.seconds:6.1f} s  {outcome.check.name}")
+        name = outcome.check.name
+        print(f"{outcome.state:8} {outcome.seconds:6.1f} s  {outcome.processor:6.1f} s  {name}")
+    print(f"processors were busy for {sum(outcome.processor for outcome in outcomes):.0f} s in all")
     skips = [f"{outcome.check.name}: {skip}" for outcome in outcomes for skip in outcome.skips]
     for skip in skips:
         print(f"skipped: {skip}")

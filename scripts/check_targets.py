@@ -30,8 +30,8 @@ TARGETS: dict[str, dict[str, str]] = {
 STAMPS = cross.ROOT / ".cache" / "targets"
 PACKAGES = ["--package=rexmit-python", "--package=rexmit-analysis", "--features=pyo3/abi3-py311"]
 # The live demo's profile, so that build scripts and macros, which run here, are compiled once for all
-# targets; but wheels unwind.
-PROFILE = ["--profile=page", "--config=profile.page.panic='unwind'"]
+# targets; but wheels unwind, and what nobody runs is not optimised.
+PROFILE = ["--profile=page", "--config=profile.page.panic='unwind'", "--config=profile.page.opt-level=0"]
 
 
 def main() -> int:

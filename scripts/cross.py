@@ -63,7 +63,10 @@ def toolchain(target: str) -> Toolchain:
     if target == WASM:
         environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = "wasm-ld"
     parts = "std,panic_abort" if target == WASM else "std"
-    return Toolchain(environment, ["-Z", f"build-std={parts}"])
+    # Cargo's own choice has `backtrace` beside these: what reads debug symbols of a program that panicked.
+    return Toolchain(
+        environment, ["-Z", f"build-std={parts}", "-Z", "build-std-features=default,panic-unwind"]
+    )
 
 
 def cargo(target: str, command: str, options: Sequence[str], extra: dict[str, str] | None = None) -> None:
@@ -71,6 +74,9 @@ def cargo(target: str, command: str, options: Sequence[str], extra: dict[str, st
     found = toolchain(target)
     environment = {**os.environ, **found.environment, **(extra or {})}
     environment.setdefault("CARGO_TARGET_DIR", str(TARGET_DIR))
+    if found.options and command == "check":
+        # Cargo compiles the standard library to the end, though what is only checked needs its types alone.
+        environment.setdefault(f"CARGO_TARGET_{target.upper().replace('-', '_')}_RUSTFLAGS", "-Zno-codegen")
     line = ["cargo", command, "--quiet", "--locked", "--target", target, *found.options, *options]
     subprocess.run(line, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=True)
 

@@ -1,6 +1,8 @@
 import re
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,7 @@ from .conftest import load
 check = load("check.py")
 
 
-def outcome(command: list[str], uses: tuple[str, ...] = ()) -> object:
+def outcome(command: list[str], uses: tuple[str, ...] = ()) -> Any:
     return check.perform(check.Check("a check", "tests", command, uses=uses))
 
 
@@ -40,6 +42,16 @@ def test_a_skip_fails_only_where_all_is_required(capsys: pytest.CaptureFixture[s
     assert check.report(outcomes, require_all=False) == 0
     assert check.report(outcomes, require_all=True) == 1
     assert "skipped: a check: 1 x a.py:1: no reason" in capsys.readouterr().out
+
+
+def test_time_of_processors_is_that_of_all_that_a_check_started(capsys: pytest.CaptureFixture[str]) -> None:
+    busy = "import time\nwhile time.process_time() < 0.4: pass"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); sys.exit(3)"
+    works, sleeps = outcome([sys.executable, "-c", child]), outcome(["sleep", "0.4"])
+    assert works.state == "failed"
+    assert works.processor > 0.4 > 0.2 > sleeps.processor
+    check.report([works, sleeps], require_all=False)
+    assert re.search(r"^failed +\d\.\d s +[\d.]+ s  a check$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_missing_program_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,21 @@ def test_without_tools_the_line_says_what_to_do(tmp_path: Path, monkeypatch: pyt
         cross.toolchain(cross.WASM)
 
 
+@pytest.mark.parametrize(
+    ("command", "options", "flags"),
+    [("check", ("-Zbuild-std",), "-Zno-codegen"), ("build", ("-Zbuild-std",), None), ("check", (), None)],
+)
+def test_a_standard_library_that_is_only_checked_with_gets_no_code(
+    command: str, options: tuple[str, ...], flags: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is linked needs code, and the flag is one of compilers that are led to take it."""
+    ran: list[dict[str, str]] = []
+    monkeypatch.setattr(cross, "toolchain", lambda target: cross.Toolchain({}, options))
+    monkeypatch.setattr("subprocess.run", lambda line, *, env, **_: ran.append(env))
+    cross.cargo("x86_64-pc-windows-gnu", command, [])
+    assert [env.get("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUSTFLAGS") for env in ran] == [flags]
+
+
 @pytest.mark.parametrize("required", ["0", "1"])
 def test_what_cannot_be_tried_is_a_skip_unless_all_is_required(
     required: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

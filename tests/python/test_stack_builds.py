@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,6 +88,23 @@ def test_a_tool_that_is_not_there_is_named_with_the_remedy(
         ):
             build_stack(source)
     assert not (tmp_path / "stacks").exists()
+
+
+@pytest.mark.parametrize(("language", "compiler"), [("C", "cc"), ("CXX", "c++")])
+def test_boringssl_is_compiled_without_symbols(language: str, compiler: str, tmp_path: Path) -> None:
+    """CMake's launcher, as quiche's program sets it, takes back what BoringSSL asks its compilers for."""
+    program = Path(__file__).parents[2] / "crates" / "adapters" / "quiche" / "program"
+    settings = tomllib.loads((program / ".cargo" / "config.toml").read_text())["env"]
+    launcher = settings[f"CMAKE_{language}_COMPILER_LAUNCHER"].split(";")
+    source, made = tmp_path / "a file.cc", tmp_path / "a file.o"
+    source.write_text("int twice(int number) { return 2 * number; }\n")
+    command = [compiler, "-ggdb", "-x", {"C": "c", "CXX": "c++"}[language], "-c", source, "-o", made]
+    subprocess.run(command, check=True)
+    assert b".debug_info" in made.read_bytes()
+    subprocess.run([*launcher, *command], check=True)
+    assert b".debug_info" not in made.read_bytes()
+    source.write_text("no program\n")
+    assert subprocess.run([*launcher, *command], capture_output=True).returncode != 0
 
 
 def test_an_unknown_name_is_told_the_nearest() -> None:

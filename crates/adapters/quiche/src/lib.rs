@@ -34,6 +34,10 @@ pub static SOURCE: Source = Source {
             ("crates/adapters/quiche/program/Cargo.lock", include_str!("../bundled/program/Cargo.lock.txt")),
             ("crates/adapters/quiche/program/build.rs", include_str!("../bundled/program/build.rs.txt")),
             (
+                "crates/adapters/quiche/program/.cargo/config.toml",
+                include_str!("../bundled/program/cargo/config.toml.txt"),
+            ),
+            (
                 "crates/adapters/quiche/program/bindgen/Cargo.toml",
                 include_str!("../bundled/program/bindgen/Cargo.toml.txt"),
             ),
