@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rexmit.analyse.held import GROUPS, HELD, answers, held, held_ns
+from rexmit.analyse.quantities import percent
 from rexmit.analyse.rows import Row
 
 
@@ -53,3 +54,8 @@ def test_shares_add_up_to_all() -> None:
     found = row(application=1, path_rate=2, recovery=3)
     assert sum(part.ns for part in held(found, "server")) == held_ns(found, "server")
     assert [part.by for part in held(found, "server")] == ["recovery", "path-rate", "application"]
+
+
+def test_shares_are_worded_to_a_tenth_below_ten_per_cent() -> None:
+    words = [percent(value) for value in (0.0, 0.0004, 0.0006, 0.05, 0.0994, 0.0996, 0.124, 1.0)]
+    assert words == ["0 %", "< 0.1 %", "0.1 %", "5.0 %", "9.9 %", "10 %", "12 %", "100 %"]

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { contrast, inkOn, looks, PAPER } from "../src/ui/palette";
 import { Scene } from "../src/ui/scene";
 import { every, linearTicks, logTicks, roomy, tickLabels } from "../src/ui/ticks";
-import { count, counted, NARROW, plain, spoken, withUnit } from "../src/ui/units";
+import { count, counted, NARROW, percent, plain, spoken, withUnit } from "../src/ui/units";
 import { viridis } from "../src/ui/viridis";
 
 test("values stand in the unit of their size", () => {
@@ -16,6 +16,12 @@ test("values stand in the unit of their size", () => {
   assert.equal(unit(withUnit(25_000, "bytes")), "25 kB");
   assert.equal(withUnit(17, ""), "17");
   assert.equal(withUnit(Number.NaN, "ns"), "–");
+});
+
+test("shares are worded as the command words them", () => {
+  const shares = [0, 0.0004, 0.0006, 0.05, 0.0994, 0.0996, 0.124, 1];
+  const words = ["0 %", "< 0.1 %", "0.1 %", "5.0 %", "9.9 %", "10 %", "12 %", "100 %"];
+  assert.deepEqual(shares.map(percent), words);
 });
 
 test("numbers keep their whole part and lose empty decimals", () => {

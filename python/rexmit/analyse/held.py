@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rexmit.analyse.overview import data_sides, goodput
-from rexmit.analyse.quantities import duration, rate, size
+from rexmit.analyse.quantities import duration, percent, rate, size
 from rexmit.analyse.rows import Row
 from rexmit.units import plural
 
@@ -129,8 +129,7 @@ def _groups(row: Row, side: str) -> list[tuple[str, list[Part]]]:
 
 
 def _percent(ns: int, total: int) -> str:
-    share = 100 * ns / total
-    return "all" if share >= 99.95 else f"{share:.0f} %" if share >= 9.95 else f"{share:.1f} %"
+    return "all" if ns >= 0.9995 * total else percent(ns / total)
 
 
 def _how_sure(certain: int, ns: int) -> str:

@@ -35,6 +35,17 @@ def share(value: float | None) -> str:
     return "0 %" if value == 0 else f"{_digits(100 * value)} %"
 
 
+def percent(value: float) -> str:
+    """A share of a whole, such as `12 %` or `1.2 %`: to a whole per cent from ten on, and to a tenth below.
+
+    `percent` in `web/src/ui/units.ts` has the same rule.
+    """
+    hundredths = 100 * value
+    if 0 < hundredths < 0.05:
+        return "< 0.1 %"
+    return f"{hundredths:.0f} %" if hundredths >= 9.95 or hundredths == 0 else f"{hundredths:.1f} %"
+
+
 def count(number: float | None) -> str:
     """A whole number, thousands apart; others with three digits."""
     if number is None:

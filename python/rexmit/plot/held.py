@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from rexmit.analyse.held import HELD, LETTERS
+from rexmit.analyse.quantities import percent
 from rexmit.plot import glyphs, style
 from rexmit.plot.connections import Floats, Truths, Waits
 
@@ -84,7 +85,7 @@ def draw_band(axes: Axes, waits: Waits, start_ns: int, theme: style.Theme) -> li
         bars = _bars(band, own)
         parts = axes.broken_barh(bars, (0, 1), linewidth=0, **look)
         glyphs.named(parts, f"held-{by}")
-        label = f"{HELD[by]} ({LETTERS[by]}), {_percent(seconds[by], total)}"
+        label = f"{HELD[by]} ({LETTERS[by]}), {percent(seconds[by] / total if total else 0.0)}"
         handles.append(Patch(label=label, linewidth=0.4, **look))
     if band.certain.any():
         sure = axes.broken_barh(_bars(band, band.certain), (0, 0.14), facecolor=theme.ink, linewidth=0)
@@ -158,8 +159,3 @@ def _letters(axes: Axes, band: Band, theme: style.Theme) -> None:
             if by in HATCHED:
                 text.set_bbox({"facecolor": COLOURS[by], "linewidth": 0, "pad": 0.6})
         at = last + 1
-
-
-def _percent(part: float, whole: float) -> str:
-    share = 100 * part / whole if whole else 0.0
-    return f"{share:.0f} %" if share >= 0.95 else f"{share:.1g} %"

@@ -1,5 +1,6 @@
 // The legend: what is drawn, by group; each may be hidden.
 
+import { percent } from "../ui/units";
 import type { Layer } from "./layer";
 import { colourOf } from "./look";
 import { heldKey, sharesOf } from "./panel-held";
@@ -52,10 +53,6 @@ export function entries(layers: Layer[]): Entry[] {
     if (entry && second) entry.second = second[name];
   }
   return [...found.values()];
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(share >= 0.0095 || share === 0 ? 0 : 1)} %`;
 }
 
 /** A colour of the band as a sign on the page's ground: what has none is drawn in ink. */

@@ -96,3 +96,11 @@ export const NARROW = "\u202f";
 function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
+
+/** A share of a whole, to a whole per cent from ten on, and to a tenth below: `percent` in
+ *  `python/rexmit/analyse/quantities.py` has the same rule. */
+export function percent(share: number): string {
+  const value = 100 * share;
+  if (value > 0 && value < 0.05) return "< 0.1 %";
+  return `${value.toFixed(value >= 9.95 || value === 0 ? 0 : 1)} %`;
+}

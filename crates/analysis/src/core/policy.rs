@@ -230,6 +230,12 @@ thresholds! {
         probe_ack_delay: Duration = ms(200), "RFC 8985 section 7.2, as Linux TCP_RTO_MIN in tcp_schedule_loss_probe";
         /// And for the granularity of timers.
         probe_margin: Duration = ms(50), "inferred: timers of 100 and 250 Hz, and packets that waited at the interface";
+        /// Its time is met within so much of it
+        probe_error: Ratio = Ratio::new(1, 100), "inferred: samples of its sender that are not ours";
+        /// or this.
+        probe_tick: Duration = ms(4), "inferred: a timer of 250 Hz";
+        /// The lower bound of a timer of the standard.
+        first_rto: Duration = s(1), "RFC 6298 section 2.4";
         /// No timer that waits for reordering runs for longer than so many of the greatest RTTs that were seen
         reordering_rtts: u64 = 2, "RFC 8985 section 6.2, steps 4 and 5: RACK.rtt, and a reordering window of SRTT at most";
         /// and this.
@@ -524,4 +530,4 @@ impl Policy {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,6 +15,8 @@ pub(super) struct Clock {
     /// Smoothed as RFC 6298 section 2 has it, nanoseconds.
     srtt: f64,
     rttvar: f64,
+    /// Smoothed with the sample of the handshake before these.
+    seeded: f64,
     /// The same way for the packets of the handshake, which are short; the smaller of both is the soonest answer.
     pub opening: Option<Duration>,
     /// From here to the sender and back: how soon an acknowledgment seen here can show in its packets. `None` if the
@@ -40,7 +42,10 @@ impl Clock {
         let r = rtt.as_nanos() as f64;
         if self.min.is_none() {
             (self.srtt, self.rttvar) = (r, r / 2.0);
+            let opening = self.opening.map_or(r, |opening| opening.min(LONGEST).as_nanos() as f64);
+            self.seeded = opening + (r - opening) / 8.0;
         } else {
+            self.seeded += (r - self.seeded) / 8.0;
             self.rttvar += ((self.srtt - r).abs() - self.rttvar) / 4.0;
             self.srtt += (r - self.srtt) / 8.0;
         }
@@ -90,6 +95,12 @@ impl Clock {
     /// The sender's round-trip time now, if there was a sample.
     pub(super) fn rtt(&self) -> Option<Duration> {
         self.min.map(|_| Duration::from_nanos(self.srtt as u64) + self.delay())
+    }
+
+    /// The sender's smoothed round-trip time, by its samples alone and with that of the handshake before.
+    pub(super) fn smoothed(&self) -> Option<[Duration; 2]> {
+        let of = |ns: f64| Duration::from_nanos(ns as u64) + self.delay();
+        self.min.map(|_| [of(self.srtt), of(self.seeded)])
     }
 
     /// The sender's smallest round-trip time.

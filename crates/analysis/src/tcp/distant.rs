@@ -15,7 +15,7 @@ use crate::rows::Cause;
 /// retransmission that began a recovery, or the one of which this is the repetition, may have been lost before it came
 /// here. A timeout is, where timestamps prove it.
 pub(super) fn decide(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Reading {
-    let sight = Sight::of(memory, trial);
+    let sight = Sight::of(memory, trial, signs);
     let cause = match memory.recovers(trial) {
         Phase::Loss { recover } => after_timeout(&sight, trial, recover),
         Phase::Recovery { .. } => in_recovery(&sight, trial),
@@ -52,12 +52,17 @@ struct Sight {
     of_today: bool,
     /// That sender had known of the third duplicate for long, as timestamps show: this is no answer to that.
     known_long: bool,
+    /// By its sender's clock it answers no acknowledgment, and no timer for reordering can have sent it: that of a timeout
+    /// had run its time.
+    expired: bool,
+    /// A retransmission that may have answered the third duplicate was lost before it came here.
+    lost_again: bool,
     /// As many reports of the hole that it fills have passed here as start a fast retransmit.
     reported: bool,
 }
 
 impl Sight {
-    fn of(memory: &Memory, trial: &Trial<'_>) -> Self {
+    fn of(memory: &Memory, trial: &Trial<'_>, signs: &Signs) -> Self {
         let (clock, far) = (trial.clock, &trial.policy.far);
         let delay = clock.delay();
         let since = |time: Instant| trial.since(time).min(LONGEST);
@@ -79,6 +84,11 @@ impl Sight {
         let latest = busy + delay + far.late_share.of(delay) + queues + far.late;
         let idle = crossed.is_some_and(|lag| lag > latest);
         let of_today = memory.is_of_today(trial);
+        let unprompted = trial.told.unanswered.is_some_and(|time| time >= far.stamped_silence);
+        let patient = trial.sack
+            && trial.view.first_at.is_some_and(|first| {
+                trial.sent_at.time.saturating_since(first) <= far.reordering.of(round_trip) + far.late
+            });
         Self {
             silent: trial
                 .last_sent
@@ -93,6 +103,11 @@ impl Sight {
             disordered: trial.seen.crossed.is_some_and(|(at, una)| {
                 una < trial.seq && since(at) >= soonest && since(at) <= latest + round_trip
             }),
+            expired: unprompted && signs.timer_likely && !patient && !(of_today && trial.sack),
+            lost_again: trial
+                .lost_again
+                .zip(trial.seen.third_at)
+                .is_some_and(|(lost, third)| lost.saturating_since(third) >= soonest),
             known_long: of_today
                 && trial.sent_at.stamped
                 && trial.view.third_at.is_some_and(|third| {
@@ -110,6 +125,10 @@ impl Sight {
 }
 
 fn after_timeout(sight: &Sight, trial: &Trial<'_>, recover: i64) -> Cause {
+    if sight.first && !sight.same && trial.told.is_fresh {
+        // An acknowledgment had come to its sender since the packet before: it goes on, however late that was.
+        return Cause::GoBackN;
+    }
     if sight.first && (sight.silent || sight.same) {
         return Cause::Timeout;
     }
@@ -131,8 +150,9 @@ fn in_recovery(sight: &Sight, trial: &Trial<'_>) -> Cause {
 type Rule = fn(&Sight, &Trial<'_>) -> bool;
 
 /// What is sent in a recovery: the first rule that fits.
-const IN_RECOVERY: [(Cause, Rule); 6] = [
+const IN_RECOVERY: [(Cause, Rule); 7] = [
     (Cause::Timeout, |sight, _| sight.silent && sight.first),
+    (Cause::Timeout, |sight, _| sight.expired && sight.first),
     (Cause::Timeout, |sight, _| sight.same && sight.here),
     (Cause::SackRecovery, |_, trial| trial.sack),
     // Reno's recovery ends with the first partial ACK, and three duplicates start another (RFC 5681 section 3.2).
@@ -146,7 +166,10 @@ const IN_RECOVERY: [(Cause, Rule); 6] = [
 ];
 
 fn outside(memory: &Memory, sight: &Sight, trial: &Trial<'_>, signs: &Signs) -> Cause {
-    if trial.sack && sight.known_long && !sight.silent {
+    if sight.expired && sight.first {
+        return Cause::Timeout;
+    }
+    if trial.sack && (sight.known_long || sight.lost_again && sight.first) && !sight.silent {
         // What began the recovery was lost before it came here.
         return Cause::SackRecovery;
     }

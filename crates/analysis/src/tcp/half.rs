@@ -18,7 +18,7 @@ use super::pace::Pace;
 use super::passed::{Out, Passed, Placed, wire_packets};
 use super::pending::{Answer, Pending, Waiting};
 use super::space::Space;
-use super::stamps::{self, Stamps};
+use super::stamps::{self, Stamps, Told};
 use super::trial::{Report, Trial, Verdict};
 use super::view::{View, Way};
 use crate::core::policy::TcpPolicy;
@@ -66,8 +66,10 @@ pub(super) struct Half {
     /// The last report of what lies above all reported before.
     reported: Option<Report>,
     stamps: Stamps,
-    /// How long its sender had got nothing when it sent its last packet, as timestamps prove it.
-    silent: Option<Duration>,
+    /// What its last packet tells by its timestamps.
+    told: Told,
+    /// When a retransmission was lost before it came here, as identifications show.
+    lost_again: Option<Instant>,
     work: Work,
     /// What held the side back, from its first data on.
     held: Option<Box<Watch>>,
@@ -150,7 +152,8 @@ impl Half {
             delivered: Instant::default(),
             reported: None,
             stamps: Stamps::default(),
-            silent: None,
+            told: Told::default(),
+            lost_again: None,
             work: Work::default(),
             held: None,
             keep_held,
@@ -226,7 +229,7 @@ impl Half {
 
     fn stamp(&mut self, sent: &Sent) {
         let &Stamp { time, tsval: value, .. } = &sent.stamp;
-        self.silent = self.stamps.sent(sent.echo.map(|echo| stamps::Packet { time, value, echo }));
+        self.told = self.stamps.sent(sent.echo.map(|echo| stamps::Packet { time, value, echo }));
     }
 
     /// Of a packet of the side that passes here at `now`.
@@ -288,7 +291,7 @@ impl Half {
             watch.acknowledged(self.acks.una, ack.time);
         }
         self.view.queue(ack, self.edge, self.clock.delay());
-        self.stamps.acknowledged(ack.stamp);
+        self.stamps.acknowledged(ack.stamp, ack.bare);
         if ack.ack > self.edge {
             // Acknowledged data were sent, seen here or not.
             if self.started || self.edge > 0 {
@@ -388,6 +391,7 @@ impl Half {
     /// neither what comes before it nor anything else.
     fn sent_new(&mut self, sent: &Sent, terms: &Terms) -> Placed {
         self.find_lost(sent, terms);
+        self.find_lost_again(sent, terms);
         let known = self.edge;
         self.board.append(known, sent.seq..sent.end, &sent.stamp);
         // What was lost together comes again together.
@@ -461,8 +465,9 @@ impl Half {
             delivered: self.delivered,
             reported: self.reported,
             stepped: self.view.may_have_stepped_to(sent.seq),
-            silent: self.silent,
-            after_higher: self.silent.is_some() && self.is_after_higher(sent),
+            told: self.told,
+            lost_again: self.lost_again,
+            after_higher: self.told.silent.is_some() && self.is_after_higher(sent),
         })
     }
 

@@ -47,6 +47,7 @@ impl Judge {
             Reading::Likely(cause) => (cause, Certainty::Likely),
             Reading::Provable(cause) => (cause, certain::tcp(cause, signs.facts(trial, &self.memory))),
         };
+        self.memory.learn_probes(signs.probe_due, cause);
         self.memory.repairing = self.memory.repairing.max(Some(trial.end));
         self.memory.last = Some(Last { seq: trial.seq, end: trial.end, time: trial.now });
         let mut evidence = signs.evidence(trial);

@@ -46,6 +46,8 @@ pub(super) struct Signs {
     pub beyond_reordering: bool,
     /// A tail loss probe would have left long before.
     pub probe_overdue: bool,
+    /// A single outstanding segment left just when a tail loss probe would, and no timer.
+    pub probe_due: bool,
     /// It was seen more than once before.
     pub again: bool,
     /// A timer may have run out, if the acknowledgments of this recovery did not start it again (RFC 6582 section 4, the
@@ -126,6 +128,10 @@ impl Signs {
             copy_lost: trial.sack && is_passed(trial) && !ran(by_first, timeout),
             beyond_reordering: waited_beyond_reordering(trial),
             probe_overdue: latest_probe(trial).is_some_and(|latest| ran(by_first, latest)),
+            probe_due: is_first
+                && view.disorders == 0
+                && sacked == 0
+                && is_due_by_probe(trial, running(by_first)),
             again,
             impatient,
             overdue: is_first
@@ -147,7 +153,7 @@ impl Signs {
         let last = trial.before.last.map(|stamp| trial.since(stamp.time));
         let round_trip = trial.clock.rtt().unwrap_or_default();
         let told = self.is_told(trial);
-        let silent = trial.silent.unwrap_or_default();
+        let silent = trial.told.silent.unwrap_or_default();
         let beyond = |longest: Option<Duration>| longest.is_some_and(|longest| silent > longest);
         let timeout =
             trial.policy.timer.run_share.of(trial.clock.rto().unwrap_or(trial.policy.timer.unsampled));
@@ -192,7 +198,7 @@ impl Signs {
     /// had got nothing for longer than it takes to answer. The segment was seen before, or what lies above it, and it is no
     /// probe of a window.
     fn is_told(&self, trial: &Trial<'_>) -> bool {
-        let silent = trial.silent.is_some_and(|silent| silent >= trial.policy.far.stamped_silence);
+        let silent = trial.told.silent.is_some_and(|silent| silent >= trial.policy.far.stamped_silence);
         let una = trial.seen.una;
         let first = trial.seq <= una && una < trial.end;
         let whole = trial.before.count > 0 && trial.before.unseen == 0;
@@ -215,10 +221,12 @@ impl Signs {
     }
 
     /// A single outstanding segment that a sender known to probe sends again, for the first time since progress and no
-    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain.
+    /// later than a probe may. It may leave as late as the timer expires, in its place, so that this is never certain. Of a
+    /// sender of which nothing is known, one that leaves just when a probe is due, as one before did.
     pub(super) fn may_probe(&self, memory: &Memory, trial: &Trial<'_>) -> bool {
         let single = self.is_tail && !self.disorder && trial.before.count <= 1;
-        trial.sack && memory.is_of_today(trial) && single && !self.probe_overdue
+        let known = memory.is_of_today(trial) && !self.probe_overdue;
+        trial.sack && single && (known || self.probe_due && memory.probes_on_time())
     }
 }
 
@@ -247,6 +255,24 @@ fn latest_probe(trial: &Trial<'_>) -> Option<Duration> {
     let timer = &trial.policy.timer;
     let round_trips = |rtt: Duration| rtt * timer.probe_rtts + timer.probe_rtt_error.of(rtt);
     trial.clock.rtt().map(|rtt| round_trips(rtt) + timer.probe_ack_delay + timer.probe_margin)
+}
+
+/// A tail loss probe of a single outstanding segment is due just now: two smoothed round trips and the delay of an
+/// acknowledgment since data were last sent or acknowledged (RFC 8985 section 7.2). No timer that is known is due then.
+fn is_due_by_probe(trial: &Trial<'_>, ran: Option<Duration>) -> bool {
+    let timer = &trial.policy.timer;
+    let single = trial.end >= trial.edge && trial.before.count <= 1;
+    let since = trial.last_sent.map(|last| trial.since(last));
+    let Some((waited, [plain, seeded])) = since.into_iter().chain(ran).min().zip(trial.clock.smoothed())
+    else {
+        return false;
+    };
+    let error = timer.probe_error.of(waited).max(timer.probe_tick);
+    let near = |due: Duration| waited <= due + error && due <= waited + error;
+    let probe = |rtt: Duration| near(rtt * timer.probe_rtts + timer.probe_ack_delay);
+    let rto = trial.clock.rto().unwrap_or_default();
+    let timers = [rto, rto.max(timer.first_rto), plain + timer.min_rto, seeded + timer.min_rto];
+    trial.sack && single && (probe(plain) || probe(seeded)) && !timers.into_iter().any(near)
 }
 
 /// What was sent after it has been reported, as far as acknowledgments show: they told of data out of order since it was

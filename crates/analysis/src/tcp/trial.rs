@@ -6,6 +6,7 @@ use rexmit_wire::Flags;
 use super::acks::AckState;
 use super::board::Before;
 use super::clock::Clock;
+use super::stamps::Told;
 use super::view::SentAt;
 use crate::core::certain::Certainty;
 use crate::core::policy::TcpPolicy;
@@ -54,8 +55,10 @@ pub(super) struct Trial<'a> {
     pub reported: Option<Report>,
     /// An acknowledgment with its first number may have passed here.
     pub stepped: bool,
-    /// How long the sender had got nothing, and knew all that has passed here, as timestamps prove it.
-    pub silent: Option<Duration>,
+    /// What its timestamps tell.
+    pub told: Told,
+    /// When a retransmission was lost before it came here, as identifications show.
+    pub lost_again: Option<Instant>,
     /// It carries a later timestamp than all that passed here before, and some of that lies above it.
     pub after_higher: bool,
 }
@@ -151,6 +154,10 @@ pub(super) struct Memory {
     pub began: Option<Instant>,
     /// A tail loss probe was seen that can be nothing else.
     pub probes: bool,
+    /// Single segments of a sender of which nothing is known that left just when a probe is due, and no timer;
+    pub probes_on_time: u32,
+    /// and others that left without an acknowledgment.
+    pub timers: u32,
     /// What began the phase is certain, and nothing since may have been an expiry of the timer.
     pub sure: bool,
     /// What its sender makes of SACK.
@@ -171,6 +178,17 @@ impl Memory {
     /// Its sender probes for lost tails, by its SYN or as was seen: one of today, which finds losses by time too (RFC 8985).
     pub(super) fn is_of_today(&self, trial: &Trial<'_>) -> bool {
         self.probes || trial.probes
+    }
+
+    /// What leaves just when a probe is due is one: so it was before, and not seldom. One alone may be a timer by chance.
+    pub(super) fn probes_on_time(&self) -> bool {
+        self.probes_on_time > 0 && self.timers <= self.probes_on_time
+    }
+
+    /// What a retransmission without an answer shows of its sender's probes.
+    pub(super) fn learn_probes(&mut self, due: bool, cause: Cause) {
+        self.probes_on_time += u32::from(due);
+        self.timers += u32::from(!due && cause == Cause::Timeout);
     }
 
     /// What the retransmission shows of its sender's use of SACK.

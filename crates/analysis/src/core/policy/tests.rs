@@ -1,6 +1,6 @@
 //! Each threshold is held by packets whose answer changes when it moves.
 
-mod packets;
+pub(crate) mod packets;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -138,13 +138,16 @@ const HELD: &[Held] = &[
             "110.1 c . 1+0 ack 1 sack 1001-2001\n 230 s . 1+1000 ack 1"
         )),
     ),
-    ("tcp.timer.run_share", (3, 4), By::Capture("hard/ends-twice.client.pcapng.gz")),
+    ("tcp.timer.run_share", (2, 1), By::Capture("hard/backoff.server.pcapng.gz")),
     ("tcp.timer.soonest_share", (9, 10), By::Capture("linux/random-bbr.server.pcap.gz")),
     ("tcp.timer.syn", (10, 1), By::Capture("hard/syn-lost.client.pcapng.gz")),
     ("tcp.timer.probe_rtts", (1, 2), By::Capture("linux/tail-1-300ms.client.pcap.gz")),
     ("tcp.timer.probe_rtt_error", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
     ("tcp.timer.probe_ack_delay", (1, 2), By::Capture("linux/tail-1-2ms.client.pcap.gz")),
     ("tcp.timer.probe_margin", (10, 1), By::Capture("linux/tail-probe-lost.client.pcap.gz")),
+    ("tcp.timer.probe_error", (10, 1), By::Tcp(|| probed(100, [400, 412]))),
+    ("tcp.timer.probe_tick", (10, 1), By::Tcp(|| probed(100, [400, 412]))),
+    ("tcp.timer.first_rto", (2, 1), By::Tcp(|| probed(400, [1000, 1000]))),
     ("tcp.timer.reordering_rtts", (2, 1), By::Tcp(|| reordered(560.0))),
     ("tcp.timer.reordering_margin", (2, 1), By::Tcp(|| reordered(560.0))),
     ("tcp.timer.settled_rtts", (1, 2), By::Capture("linux/timeout-long-bare.client.pcap.gz")),
@@ -299,8 +302,8 @@ const HELD: &[Held] = &[
     ("tcp.far.arrival_error_stamped", (0, 1), By::Capture("linux/ipv6.client.pcap.gz")),
     ("tcp.far.lost_queues", (9, 10), By::Capture("linux/random-2ms.client.pcap.gz")),
     ("tcp.far.lost_share", (9, 10), By::Capture("linux/timeout-flight.client.pcap.gz")),
-    ("tcp.far.pause_gaps", (9, 10), By::Capture("hard/thin-timeout.client.pcapng.gz")),
-    ("tcp.far.gap_growth", (10, 1), By::Capture("hard/thin-timeout.client.pcapng.gz")),
+    ("tcp.far.pause_gaps", (9, 10), By::Tcp(|| spaced(10, 10, 38))),
+    ("tcp.far.gap_growth", (10, 1), By::Tcp(|| spaced(2, 8, 15))),
     (
         "tcp.far.soonest_stamped",
         (1, 2),
@@ -309,7 +312,7 @@ const HELD: &[Held] = &[
             "110 s . 1001+1000 ack 1 ts 60/50\n 110.1 c . 1+0 ack 1 ts 110/0 sack 1001-2001\n",
             "110.2 s . 2001+1000 ack 1 ts 60/50\n 110.3 c . 1+0 ack 1 ts 110/0 sack 1001-3001\n",
             "110.4 s . 3001+1000 ack 1 ts 60/50\n 260 c . 1+0 ack 1 ts 260/0 sack 1001-4001\n",
-            "290 s . 1+1000 ack 1 ts 240/50"
+            "290 s . 1+1000 ack 1 ts 65/50"
         )),
     ),
     (

@@ -13,6 +13,18 @@ impl Half {
         sent.len == 1 && sent.seq > 0 && self.board.recall(sent.seq).filter(byte).is_some()
     }
 
+    /// More packets are missing before `sent`, which carries new data, than its data leave a gap for: retransmissions.
+    pub(super) fn find_lost_again(&mut self, sent: &Sent, terms: &Terms) {
+        if sent.missing == 0 || self.clock.delay().is_zero() {
+            return;
+        }
+        let least = i64::from(sent.len.min(self.last_len)).clamp(1, i64::from(terms.mss));
+        let hole = (sent.seq - self.edge + least - 1) / least;
+        if i64::from(sent.missing) > hole {
+            self.lost_again = Some(sent.stamp.time);
+        }
+    }
+
     /// Packets are missing before `sent`: how far did their data go?
     pub(super) fn find_lost(&mut self, sent: &Sent, terms: &Terms) {
         // What is missing may be a retransmission for a hole, lost once more.

@@ -4,6 +4,7 @@
 //! answers come 50 ms later.
 
 mod apart;
+mod clocks;
 mod ns3;
 mod others;
 mod today;

@@ -148,3 +148,43 @@ pub(super) fn paced() -> String {
     }
     script
 }
+
+/// Three segments, each answered after so many ms, and then some that go again after so many, in a capture that the server
+/// made.
+pub(crate) fn probed(rtt: u32, waited: [u32; 2]) -> String {
+    let mut script = format!("0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n {rtt} c . 1+0 ack 1 win 20000\n");
+    let mut now = rtt + 10;
+    for (seq, wait) in (1..).step_by(1000).zip([0, 0, 0].into_iter().chain(waited)) {
+        script += &format!("{now} s . {seq}+1000 ack 1\n");
+        if wait > 0 {
+            now += wait;
+            script += &format!("{now} s . {seq}+1000 ack 1\n");
+        }
+        now += rtt;
+        script += &format!("{now} c . 1+0 ack {} win 20000\n", seq + 1000);
+        now += 10;
+    }
+    script
+}
+
+/// Segments that come after `first` ms, then every `step` ms, and the last after `last`, in a capture that the client made,
+/// 50 ms from the server and back. The second is missing, is reported three times, and comes a millisecond after the last.
+pub(super) fn spaced(first: u32, step: u32, last: u32) -> String {
+    let mut script = "0 c S 0+0 sackok\n 50 s S 0+0 ack 1 sackok\n 50.1 c . 1+0 ack 1\n
+        100 s . 1+1000 ack 1\n 100.1 c . 1+0 ack 1001\n"
+        .to_owned();
+    let mut now = 100;
+    for n in 0..20 {
+        now += match n {
+            0 => first,
+            19 => last,
+            _ => step,
+        };
+        let (seq, end) = (2001 + 1000 * n, 3001 + 1000 * n);
+        script += &format!("{now} s . {seq}+1000 ack 1\n");
+        if n < 3 {
+            script += &format!("{now}.1 c . 1+0 ack 1001 sack 2001-{end}\n");
+        }
+    }
+    script + &format!("{} s . 1001+1000 ack 1\n", now + 1)
+}
