@@ -97,11 +97,8 @@ type end struct {
 // at lets time pass until a call, acts, and says what has come of it.
 func (e *end) at(now uint64, act func()) {
 	e.drawn.next()
-	// Where no time passes, every goroutine rests already.
-	if left := time.Until(e.begin.Add(time.Duration(now))); left > 0 {
-		time.Sleep(left)
-		synctest.Wait()
-	}
+	time.Sleep(time.Until(e.begin.Add(time.Duration(now))))
+	synctest.Wait()
 	act()
 	synctest.Wait()
 	for e.Settled() {

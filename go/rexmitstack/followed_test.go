@@ -82,3 +82,36 @@ func TestACallIsFollowedByWhatItsOneEventAsksFor(t *testing.T) {
 		t.Errorf("%q was written", s.wrote)
 	}
 }
+
+func TestWhatIsSaidInACallOfAnotherEndIsInTheNextAnswer(t *testing.T) {
+	var lines []*Line
+	make := func(_ *Run, _ Opening, line *Line) End {
+		lines = append(lines, line)
+		return &scripted{Line: line, left: 2, event: []Event{Readable}}
+	}
+	s := server{stack: Stack{Make: make}, ends: map[uint32]opened{}}
+	ask := func(kind byte, end uint32, body []byte) []byte {
+		t.Helper()
+		items, err := s.answer(kind, append(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, 0), end), body...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Clone(items)
+	}
+	for end := uint32(0); end < 2; end++ {
+		ask(2, end, []byte{0, 1, 0, 4, 10, 0, 0, 1, 1, 0, 10, 0, 0, 2, 1, 0})
+	}
+	lines[0].Tell(Writable)
+	ask(4, 1, nil)
+	le := binary.LittleEndian
+	items := ask(11, 0, le.AppendUint32(le.AppendUint32([]byte{4}, 9), 0))
+	if !bytes.HasPrefix(items, []byte{4, 1, 0, 0, 0, byte(Writable)}) {
+		t.Errorf("%v: an event is gone", items)
+	}
+	if bytes.Contains(items, []byte{11, 1, 0, 0, 0, 7}) {
+		t.Errorf("%v: a read follows two events", items)
+	}
+	if items := ask(4, 0, nil); bytes.Count(items, []byte{4, 1, 0, 0, 0}) != 1 {
+		t.Errorf("%v: an event is told twice", items)
+	}
+}

@@ -136,12 +136,22 @@ type End interface {
 // Line is how an end says what it does while it is called.
 type Line struct {
 	items []byte
+	// spare is the memory of the answer before.
+	spare []byte
 	due   uint64
 	tick  bool
 	// told are the events of the answer so far, a bit each, and tells is how many they are.
 	told, tells int
 	// readable is how many bytes wait for a read, as was last said.
 	readable int
+}
+
+// take is the answer so far. What a goroutine says from now on, in a call of another end say, is of the next one.
+func (l *Line) take() []byte {
+	said := l.items
+	l.items, l.spare = l.spare[:0], said
+	l.told, l.tells = 0, 0
+	return said
 }
 
 // begin begins an item, which goes on until end is called with what this gives.
@@ -310,9 +320,6 @@ func (s *server) answer(kind byte, body []byte) ([]byte, error) {
 	}
 	now, n := binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint32(body[8:])
 	body = body[12:]
-	if known, ok := s.ends[n]; ok {
-		known.line.items = known.line.items[:0]
-	}
 	if kind == 2 {
 		line := &Line{due: ^uint64(0)}
 		s.ends[n] = opened{s.stack.Make(s.run, opening(body), line), line}
@@ -324,7 +331,7 @@ func (s *server) answer(kind byte, body []byte) ([]byte, error) {
 	if err := end.called(kind, now, body); err != nil {
 		return nil, err
 	}
-	return end.line.items, nil
+	return end.line.take(), nil
 }
 
 func (o opened) called(kind byte, now uint64, body []byte) error {
@@ -387,7 +394,6 @@ func (o opened) followed(now uint64, body []byte) error {
 	l, first, most := o.line, body[0], binary.LittleEndian.Uint32(body[1:])
 	size := binary.LittleEndian.Uint32(body[5:])
 	body, write := body[9:9+size:9+size], body[9+size:]
-	l.told, l.tells = 0, 0
 	if err := o.called(first, now, body); err != nil || l.tells != 1 {
 		return err
 	}
