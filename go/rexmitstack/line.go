@@ -14,6 +14,8 @@ const (
 	piece = 1 << 16
 	// soon is how long rexmit may take for its next call before the scheduler is told that the program waits.
 	soon = 1000 // us
+	// headSize is the size of what comes before the items of an answer: their length with the kind, and the kind.
+	headSize = 5
 )
 
 // frames are rexmit's calls and the answers to them, on the line.
@@ -117,11 +119,12 @@ func wait() {
 	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&readable)), 1, 0, 0, 0, 0)
 }
 
-// send sends an answer with its length.
-func (f *frames) send(answer []byte) error {
-	if f.mapped && f.memory.answer(answer) {
+// send sends an answer of this kind.
+func (f *frames) send(kind byte, items []byte) error {
+	if f.mapped && f.memory.answer(kind, items) {
 		return nil
 	}
+	answer := append(headOf(kind, items), items...)
 	for len(answer) > 0 {
 		sent, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, descriptor, uintptr(unsafe.Pointer(&answer[0])), uintptr(len(answer)))
 		switch errno {
@@ -133,4 +136,9 @@ func (f *frames) send(answer []byte) error {
 		}
 	}
 	return nil
+}
+
+// headOf is what comes before the items of an answer.
+func headOf(kind byte, items []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(make([]byte, 0, headSize), uint32(len(items)+1)), kind)
 }

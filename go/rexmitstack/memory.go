@@ -64,13 +64,14 @@ func (m *memory) next() []byte {
 	return append([]byte(nil), m.pages[head+4:head+4+size]...)
 }
 
-// answer gives an answer with its length; false where it is too long: it is to be sent over the socket now.
-func (m *memory) answer(frame []byte) bool {
-	fits := len(frame) <= area
+// answer gives an answer of this kind; false where it is too long: it is to be sent over the socket now.
+func (m *memory) answer(kind byte, items []byte) bool {
+	fits := headSize+len(items) <= area
 	if !fits {
 		copy(m.pages[head+area:], []byte{0, 0, 0, 0})
 	} else {
-		copy(m.pages[head+area:], frame)
+		copy(m.pages[head+area:], headOf(kind, items))
+		copy(m.pages[head+area+headSize:], items)
 	}
 	word := m.number(answers)
 	atomic.AddUint32(word, 1)

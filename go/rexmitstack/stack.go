@@ -18,6 +18,9 @@ import (
 // Version is that of the protocol.
 const Version = 1
 
+// enough is how many bytes of an answer have no more reads behind them.
+const enough = 1 << 17
+
 // Event is what an application should know.
 type Event byte
 
@@ -133,68 +136,114 @@ type End interface {
 // Line is how an end says what it does while it is called.
 type Line struct {
 	items []byte
+	// spare is the memory of the answer before.
+	spare []byte
 	due   uint64
 	tick  bool
+	// told are the events of the answer so far, a bit each, and tells is how many they are.
+	told, tells int
+	// readable is how many bytes wait for a read, as was last said.
+	readable int
 }
 
-func (l *Line) item(kind byte, parts ...[]byte) {
-	size := 0
-	for _, part := range parts {
-		size += len(part)
-	}
-	l.items = append(l.items, kind)
-	l.items = binary.LittleEndian.AppendUint32(l.items, uint32(size))
-	for _, part := range parts {
-		l.items = append(l.items, part...)
-	}
+// take is the answer so far. What a goroutine says from now on, in a call of another end say, is of the next one.
+func (l *Line) take() []byte {
+	said := l.items
+	l.items, l.spare = l.spare[:0], said
+	l.told, l.tells = 0, 0
+	return said
 }
 
-func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
+// begin begins an item, which goes on until end is called with what this gives.
+func (l *Line) begin(kind byte) int {
+	l.items = append(l.items, kind, 0, 0, 0, 0)
+	return len(l.items)
+}
+
+func (l *Line) end(begin int) {
+	binary.LittleEndian.PutUint32(l.items[begin-4:], uint32(len(l.items)-begin))
+}
+
+func (l *Line) item(kind byte, value ...byte) {
+	begin := l.begin(kind)
+	l.items = append(l.items, value...)
+	l.end(begin)
+}
+
+func (l *Line) number(kind byte, value uint64) {
+	begin := l.begin(kind)
+	l.items = binary.LittleEndian.AppendUint64(l.items, value)
+	l.end(begin)
+}
+
+func (l *Line) short(kind byte, value uint32) {
+	begin := l.begin(kind)
+	l.items = binary.LittleEndian.AppendUint32(l.items, value)
+	l.end(begin)
+}
 
 // Send lets an IP packet leave.
-func (l *Line) Send(packet []byte, why Why) { l.item(3, []byte{byte(why)}, packet) }
+func (l *Line) Send(packet []byte, why Why) {
+	begin := l.begin(3)
+	l.items = append(append(l.items, byte(why)), packet...)
+	l.end(begin)
+}
 
 // Tell tells the application.
-func (l *Line) Tell(event Event) { l.item(4, []byte{byte(event)}) }
+func (l *Line) Tell(event Event) {
+	l.told |= 1 << event
+	l.tells++
+	l.item(4, byte(event))
+}
 
 // SetReadable says how many bytes wait for a read.
-func (l *Line) SetReadable(count int) { l.item(5, number(uint64(count))) }
+func (l *Line) SetReadable(count int) {
+	l.readable = count
+	l.number(5, uint64(count))
+}
 
 // SetLimit says that the datagram which is written is too long, and how many bytes would fit now.
-func (l *Line) SetLimit(most int) { l.item(9, binary.LittleEndian.AppendUint32(nil, uint32(most))) }
+func (l *Line) SetLimit(most int) { l.short(9, uint32(most)) }
 
 // SetTimer asks for a call of Timer at a time of the run.
 func (l *Line) SetTimer(at uint64) {
 	l.due, l.tick = at, false
-	l.item(6, []byte{1}, number(at))
+	l.timer(1, at)
 }
 
 // StopTimer asks for no more.
 func (l *Line) StopTimer() {
 	l.due, l.tick = ^uint64(0), false
-	l.item(6, []byte{0}, number(0))
+	l.timer(0, 0)
 }
 
 // Tick asks for a call of Timer every so many nanoseconds.
 func (l *Line) Tick(every uint64) {
 	l.due, l.tick = 0, true
-	l.item(6, []byte{2}, number(every))
+	l.timer(2, every)
+}
+
+func (l *Line) timer(kind byte, number uint64) {
+	begin := l.begin(6)
+	l.items = binary.LittleEndian.AppendUint64(append(l.items, kind), number)
+	l.end(begin)
 }
 
 // SetState tells the end's state for tables, with what is known of the fields, in order.
 func (l *Line) SetState(name string, values ...uint64) {
-	packed := append([]byte{byte(len(name))}, name...)
+	begin := l.begin(7)
+	l.items = append(append(l.items, byte(len(name))), name...)
 	for i := 0; i+1 < len(values); i += 2 {
-		packed = append(append(packed, byte(values[i])), number(values[i+1])...)
+		l.items = binary.LittleEndian.AppendUint64(append(l.items, byte(values[i])), values[i+1])
 	}
-	l.item(7, packed)
+	l.end(begin)
 }
 
 // AddSecrets adds lines of NSS's key log.
-func (l *Line) AddSecrets(lines string) { l.item(8, []byte(lines)) }
+func (l *Line) AddSecrets(lines string) { l.item(8, []byte(lines)...) }
 
 // AddQlog adds records of the connection's qlog, each whole, where Run.Qlog asks for them.
-func (l *Line) AddQlog(records []byte) { l.item(10, records) }
+func (l *Line) AddQlog(records []byte) { l.item(10, records...) }
 
 // Stack is a program's stack.
 type Stack struct {
@@ -223,7 +272,6 @@ type server struct {
 func Serve(stack Stack) error {
 	line := newFrames()
 	s := server{stack: stack}
-	var out []byte
 	for {
 		call, err := line.next()
 		if err != nil || len(call) == 0 {
@@ -236,9 +284,7 @@ func Serve(stack Stack) error {
 		if call[0] == 1 && line.offered() {
 			items = append(items, 129, 0, 0, 0, 0)
 		}
-		out = binary.LittleEndian.AppendUint32(out[:0], uint32(len(items)+1))
-		out = append(append(out, call[0]|128), items...)
-		if err := line.send(out); err != nil {
+		if err := line.send(call[0]|128, items); err != nil {
 			return nil
 		}
 		if call[0] == 1 {
@@ -253,16 +299,17 @@ func (s *server) answer(kind byte, body []byte) ([]byte, error) {
 		seed := int64(binary.LittleEndian.Uint64(body[2:]))
 		s.run, s.ends = &Run{Random: rand.New(rand.NewSource(seed))}, map[uint32]opened{}
 		var l Line
-		l.item(16, []byte{Version, 0})
-		l.item(17, []byte(s.stack.Name))
-		l.item(18, []byte(s.stack.Build))
-		l.item(19, []byte(s.stack.Protocols))
+		l.item(16, Version, 0)
+		l.item(17, []byte(s.stack.Name)...)
+		l.item(18, []byte(s.stack.Build)...)
+		l.item(19, []byte(s.stack.Protocols)...)
 		if s.stack.Forgets {
 			l.item(20)
 		}
 		if s.stack.Datagrams {
 			l.item(128)
 		}
+		l.item(130)
 		return l.items, json.Unmarshal(body[34:], s.run)
 	case 10:
 		s.ends = nil
@@ -284,9 +331,7 @@ func (s *server) answer(kind byte, body []byte) ([]byte, error) {
 	if err := end.called(kind, now, body); err != nil {
 		return nil, err
 	}
-	said := end.line.items
-	end.line.items = nil
-	return said, nil
+	return end.line.take(), nil
 }
 
 func (o opened) called(kind byte, now uint64, body []byte) error {
@@ -307,25 +352,58 @@ func (o opened) called(kind byte, now uint64, body []byte) error {
 		le := binary.LittleEndian
 		how := How{le.Uint16(body), body[2]&1 == 1, le.Uint32(body[3:]), le.Uint64(body[7:]), le.Uint64(body[15:]), body[2]&2 == 2}
 		taken := o.end.Write(now, body[23:], how)
-		o.line.item(1, le.AppendUint32(nil, uint32(taken)))
+		o.line.short(1, uint32(taken))
 	case 7:
-		if data := o.end.Read(now, int(binary.LittleEndian.Uint32(body))); data != nil {
-			head := append(binary.LittleEndian.AppendUint16(nil, data.Stream), number(data.Place)...)
-			flags := byte(0)
-			if data.Ends {
-				flags = 1
-			}
-			if data.Datagram {
-				flags = 2
-			}
-			o.line.item(2, append(head, flags), data.Bytes)
-		}
+		o.reads(now, binary.LittleEndian.Uint32(body))
 	case 8:
 		o.end.Close(now)
 	case 9:
 		o.end.Abort(now)
+	case 11:
+		return o.followed(now, body)
 	default:
 		return fmt.Errorf("a call of the unknown kind %d", kind)
+	}
+	return nil
+}
+
+// reads gives what the application reads; true if its stream goes on behind that.
+func (o opened) reads(now uint64, most uint32) bool {
+	data := o.end.Read(now, int(most))
+	if data == nil {
+		return false
+	}
+	l, le := o.line, binary.LittleEndian
+	flags := byte(0)
+	if data.Ends {
+		flags = 1
+	}
+	if data.Datagram {
+		flags = 2
+	}
+	begin := l.begin(2)
+	l.items = append(le.AppendUint64(le.AppendUint16(l.items, data.Stream), data.Place), flags)
+	l.items = append(l.items, data.Bytes...)
+	l.end(begin)
+	return !data.Ends
+}
+
+// followed answers a call, and those that the application makes as soon as it is told the one event of the answer: it reads until
+// nothing is left, or it writes.
+func (o opened) followed(now uint64, body []byte) error {
+	l, first, most := o.line, body[0], binary.LittleEndian.Uint32(body[1:])
+	size := binary.LittleEndian.Uint32(body[5:])
+	body, write := body[9:9+size:9+size], body[9+size:]
+	if err := o.called(first, now, body); err != nil || l.tells != 1 {
+		return err
+	}
+	if l.told == 1<<Writable && len(write) > 0 {
+		l.item(11, 6)
+		return o.called(6, now, write)
+	}
+	for goes := l.told == 1<<Readable && most > 0; goes && l.readable > 0 && len(l.items) < enough; {
+		l.item(11, 7)
+		goes = o.reads(now, most) && l.told == 1<<Readable
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ FIELDS = (
 )
 PHASES = ("open", "disorder", "recovery", "loss")
 
-HELLO, OPEN, CONNECT, PACKET, TIMER, WRITE, READ, CLOSE, ABORT, BYE = range(1, 11)
+HELLO, OPEN, CONNECT, PACKET, TIMER, WRITE, READ, CLOSE, ABORT, BYE, FOLLOWED = range(1, 12)
 ANSWER = 0x80
 REFUSAL = 0xFF
 
@@ -60,6 +60,9 @@ _NEVER = 2**64 - 1
 _AT = struct.Struct("<QI")
 _HOW = struct.Struct("<HBIQQ")
 _DATA = struct.Struct("<HQB")
+_FOLLOWED = struct.Struct("<BII")
+_ENOUGH = 1 << 17
+"""An answer of so many bytes has no more reads behind them."""
 
 
 @dataclass
@@ -126,6 +129,7 @@ class End:
         self.datagrams = datagrams
         """Of QUIC: what is written are datagrams."""
         self._items: list[bytes] = []
+        self._readable = 0
         self._due: int | None = None
         self.begin()
 
@@ -186,6 +190,7 @@ class End:
 
     def set_readable(self, count: int) -> None:
         """So many bytes wait for a read."""
+        self._readable = count
         self._items.append(_item(5, struct.pack("<Q", count)))
 
     def set_limit(self, most: int) -> None:
@@ -247,7 +252,34 @@ class _Server:
             more = {"datagrams": True} if rest[0] & 2 else {}
             self.ends[number] = end = self.make(self.run, *_opened(rest), **more)
             return end._answer()
-        return _called(self.ends[number], kind, now, rest)
+        answer = _followed if kind == FOLLOWED else _called
+        return answer(self.ends[number], kind, now, rest)
+
+
+def _followed(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
+    """Answers a call, and those that the application makes once it is told the one event of the answer.
+
+    It reads until nothing is left, or it writes.
+    """
+    first, most, size = _FOLLOWED.unpack_from(rest)
+    body, write = rest[_FOLLOWED.size :][:size], rest[_FOLLOWED.size + size :]
+    items = _called(end, first, now, body)
+    told = _told(items)
+    if told == ["writable"] and write:
+        return [*items, _item(11, bytes([WRITE])), *_called(end, WRITE, now, write)]
+    goes_on = told == ["readable"] and most > 0
+    while goes_on and end._readable > 0 and sum(map(len, items)) < _ENOUGH:
+        part = _called(end, READ, now, struct.pack("<I", most))
+        items += [_item(11, bytes([READ])), *part]
+        # Behind what ends a stream, and behind another event, the application may do something else.
+        read = part and part[-1][0] == 2 and not part[-1][5 + _DATA.size - 1] & 1
+        goes_on = bool(read) and set(_told(part)) <= {"readable"}
+    return items
+
+
+def _told(items: list[bytes]) -> list[str]:
+    """The events among the items of an answer."""
+    return [EVENTS[item[5]] for item in items if item[0] == 4]
 
 
 def _called(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
@@ -303,6 +335,7 @@ def serve(
     hello += [_item(18, version.encode())] if version else []
     hello += [_item(20, b"")] if forgets else []
     hello += [_item(128, b"")] if datagrams else []
+    hello += [_item(130, b"")]
     server = _Server(make, hello, forgets)
     buffer = bytearray()
     while (call := _next(line, buffer)) is not None:

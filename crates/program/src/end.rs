@@ -12,6 +12,7 @@ use rexmit_stack::{
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
 
+use crate::ahead::{Ahead, Written};
 use crate::error::ProgramError;
 use crate::frame::{Answer, Call, Data, Leaving, State, Timer};
 use crate::host::Host;
@@ -54,7 +55,8 @@ pub(crate) struct ProgramEnd {
     writer: StreamWriter,
     /// How much is offered at once.
     piece: u64,
-    buffer: Vec<u8>,
+    buffer: Written,
+    ahead: Ahead,
     inbox: Inbox,
     closing: Closing,
 }
@@ -114,7 +116,8 @@ impl ProgramEnd {
             qlog: Vec::new(),
             writer: StreamWriter::new(settings.role, settings.places.clone()),
             piece: PIECE,
-            buffer: Vec::new(),
+            buffer: Written::default(),
+            ahead: Ahead::default(),
             inbox: Inbox {
                 furthest: 0,
                 misplaced: 0,
@@ -128,10 +131,13 @@ impl ProgramEnd {
         };
         let EndSettings { local, remote, role, streams, datagrams, .. } = *settings;
         let open = Call::Open { local, remote, role, streams, datagrams };
+        if end.host.borrow().follows_up() {
+            end.ahead = Ahead::new(settings.habits);
+        }
         let knows = end.host.borrow().about().datagrams;
         if datagrams && !knows {
             let text = "it does not say that it knows datagrams, which transfers.*.datagrams asks for";
-            end.host.borrow_mut().fail(&open, Instant::ZERO, &ProgramError::Garbled(text.into()));
+            end.fail(&open, Instant::ZERO, text.into());
         }
         end.call(&open, Instant::ZERO, Cause::Application);
         end
@@ -139,11 +145,22 @@ impl ProgramEnd {
 
     /// Calls the program, and takes what it answers.
     fn call(&mut self, call: &Call<'_>, now: Instant, cause: Cause) -> Answer {
-        let answered = self.host.borrow_mut().ask(call, now, self.number);
+        let answered = match self.ahead.answer(call) {
+            Some(Ok(answer)) => Some(answer),
+            Some(Err(wrong)) => {
+                self.fail(call, now, wrong);
+                None
+            }
+            None => {
+                self.ahead.asks(call);
+                self.host.borrow_mut().ask(call, now, self.number)
+            }
+        };
         let Some(mut answer) = answered else {
             self.next = None;
             return Answer::default();
         };
+        self.ahead.keep(std::mem::take(&mut answer.next));
         self.traffic.begin();
         if let Some(state) = answer.state.take() {
             let told = |field: usize| state.values[field];
@@ -152,8 +169,7 @@ impl ProgramEnd {
         }
         for packet in std::mem::take(&mut answer.packets) {
             if let Err(wrong) = self.leaves(packet, cause) {
-                self.host.borrow_mut().fail(call, now, &ProgramError::Garbled(wrong));
-                self.next = None;
+                self.fail(call, now, wrong);
                 return Answer::default();
             }
         }
@@ -178,6 +194,36 @@ impl ProgramEnd {
             self.settle_close(now);
         }
         answer
+    }
+
+    /// Calls the program for what is not the application's doing, and tells it what that does as soon as it is told an event.
+    fn call_first(&mut self, first: &Call<'_>, now: Instant, cause: Cause) {
+        let most = self.ahead.reads().map_or(0, |max| self.most_read(max));
+        let piece = if self.is_of_messages() { MESSAGE } else { self.piece };
+        let writes = self.ahead.writes(piece);
+        let place = self.writer.written();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if let Some((len, _)) = writes {
+            buffer = buffer.at(place, len);
+        }
+        let write = writes.map(|(_, how)| Call::Write { how, place, bytes: &buffer.bytes });
+        let followed = Call::Followed { first, most, write: write.as_ref() };
+        let call = if most == 0 && write.is_none() { first } else { &followed };
+        self.call(call, now, cause);
+        self.ahead.told(self.events.contains(&Event::Writable));
+        self.buffer = buffer;
+    }
+
+    /// The most that the program is asked for by a read of so many bytes: a datagram is asked for whole.
+    fn most_read(&self, max: u64) -> u32 {
+        if self.settings.datagrams { MOST_READ as u32 } else { max.min(MOST_READ) as u32 }
+    }
+
+    /// What was answered to a call cannot be.
+    fn fail(&mut self, call: &Call<'_>, now: Instant, wrong: String) {
+        self.host.borrow_mut().fail(call, now, &ProgramError::Garbled(wrong));
+        self.next = None;
+        self.ahead.clear();
     }
 
     /// The side that has connected tells its program once both directions are over.
@@ -241,14 +287,11 @@ impl ProgramEnd {
     ///
     /// # Errors
     /// A length that no datagram has.
-    fn next_bytes(&mut self, len: u64, how: Delivery) -> Result<Vec<u8>, String> {
+    fn next_bytes(&mut self, len: u64, how: Delivery) -> Result<Written, String> {
         if how.datagram {
-            return self.writer.next_datagram(len, None).map(<[u8]>::to_vec);
+            return self.writer.next_datagram(len, None).map(Written::from);
         }
-        let mut bytes = std::mem::take(&mut self.buffer);
-        bytes.clear();
-        Payload::Stream { offset: self.writer.written(), len: len as u32 }.append_to(&mut bytes);
-        Ok(bytes)
+        Ok(std::mem::take(&mut self.buffer).at(self.writer.written(), len))
     }
 
     /// Writes up to `len` bytes, as one message where messages are kept apart.
@@ -258,12 +301,11 @@ impl ProgramEnd {
             Ok(bytes) => bytes,
             Err(wrong) => {
                 let call = Call::Write { how, place, bytes: &[] };
-                self.host.borrow_mut().fail(&call, now, &ProgramError::Garbled(wrong));
-                self.next = None;
+                self.fail(&call, now, wrong);
                 return 0;
             }
         };
-        let call = Call::Write { how, place, bytes: &bytes };
+        let call = Call::Write { how, place, bytes: &bytes.bytes };
         let Answer { taken, limit, .. } = self.call(&call, now, Cause::Application);
         let taken = u64::from(taken);
         let wrong = match self.protocol {
@@ -284,8 +326,7 @@ impl ProgramEnd {
             _ => None,
         };
         if let Some(wrong) = wrong {
-            self.host.borrow_mut().fail(&call, now, &ProgramError::Garbled(wrong));
-            self.next = None;
+            self.fail(&call, now, wrong);
             return 0;
         }
         self.writer.wrote(how.stream, taken);
@@ -340,7 +381,7 @@ impl Inbox {
 impl Endpoint for ProgramEnd {
     fn handle_packet(&mut self, now: Instant, packet: Box<Packet>) {
         self.traffic.arrives(&packet);
-        self.call(&Call::Packet(&packet.emit()), now, Cause::Packet);
+        self.call_first(&Call::Packet(&packet.emit()), now, Cause::Packet);
     }
 
     fn handle_timer(&mut self, now: Instant) {
@@ -351,8 +392,7 @@ impl Endpoint for ProgramEnd {
         self.ticked = if last == now { (now, count + 1) } else { (now, 1) };
         if self.ticked.1 > TIMERS_AT_ONCE {
             let text = format!("its timer was due {TIMERS_AT_ONCE} times at one instant");
-            self.host.borrow_mut().fail(&Call::Timer, now, &ProgramError::Garbled(text));
-            self.next = None;
+            self.fail(&Call::Timer, now, text);
             return;
         }
         // One that has expired is gone, unless it is a tick.
@@ -360,7 +400,7 @@ impl Endpoint for ProgramEnd {
             Timer::Every(every) => Some(now + Duration::from_nanos(every)),
             _ => None,
         };
-        self.call(&Call::Timer, now, Cause::Timer);
+        self.call_first(&Call::Timer, now, Cause::Timer);
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
@@ -418,7 +458,9 @@ impl Socket for ProgramEnd {
 
     fn send(&mut self, now: Instant, len: u64, how: Delivery) -> u64 {
         if self.is_of_messages() || how.datagram {
-            return self.offer(now, len.min(MESSAGE), how);
+            let taken = self.offer(now, len.min(MESSAGE), how);
+            self.ahead.wrote(len - taken, how);
+            return taken;
         }
         let mut taken = 0;
         while taken < len {
@@ -430,6 +472,7 @@ impl Socket for ProgramEnd {
                 break;
             }
         }
+        self.ahead.wrote(len - taken, how);
         taken
     }
 
@@ -439,8 +482,7 @@ impl Socket for ProgramEnd {
 
     fn read(&mut self, now: Instant, max: u64) -> u64 {
         self.inbox.last = None;
-        // A datagram is asked for whole.
-        let most = if self.settings.datagrams { MOST_READ } else { max.min(MOST_READ) } as u32;
+        let most = self.most_read(max);
         if Socket::readable(self) == 0 || most == 0 {
             return 0;
         }
@@ -452,8 +494,7 @@ impl Socket for ProgramEnd {
         let len = data.bytes.len() as u64;
         if len > most.into() {
             let text = format!("it gave {len} bytes where {most} were asked for");
-            self.host.borrow_mut().fail(&call, now, &ProgramError::Garbled(text));
-            self.next = None;
+            self.fail(&call, now, text);
             return 0;
         }
         if self.protocol == Protocol::Quic {

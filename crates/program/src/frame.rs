@@ -19,6 +19,10 @@ const OPTIONAL: u8 = 0x80;
 const DATAGRAMS: u8 = 128;
 /// Of HELLO: from now on calls and answers go through memory. Only a rexmit that offers it is told.
 const MEMORY: u8 = 129;
+/// Of HELLO: the program takes [`Call::Followed`].
+const FOLLOWS_UP: u8 = 130;
+/// Of [`Call::Followed`]: what comes behind it answers this call of the application's.
+const NEXT: u8 = 11;
 /// The place of data that follow those read before.
 const FOLLOWS: u64 = u64::MAX;
 
@@ -68,12 +72,22 @@ pub enum Call<'a> {
     Abort,
     /// The run is over.
     Bye,
+    /// One of the others, and what the application does as soon as its answer has the event for it. Only of a program that knows it.
+    Followed {
+        /// It comes first.
+        first: &'a Call<'a>,
+        /// Told that it can read, the application reads so many bytes at most, again and again; 0: it does not.
+        most: u32,
+        /// Told that it can write, it makes this WRITE.
+        write: Option<&'a Call<'a>>,
+    },
 }
 
 impl Call<'_> {
     /// Its name, as errors have it.
     pub fn name(&self) -> &'static str {
-        NAMES[usize::from(self.kind())]
+        let shown = if let Self::Followed { first, .. } = self { first } else { self };
+        NAMES[usize::from(shown.kind())]
     }
 
     /// Its number.
@@ -89,6 +103,7 @@ impl Call<'_> {
             Self::Close => 8,
             Self::Abort => 9,
             Self::Bye => 10,
+            Self::Followed { .. } => 11,
         }
     }
 
@@ -101,6 +116,13 @@ impl Call<'_> {
             out.extend(now.to_le_bytes());
             out.extend(end.to_le_bytes());
         }
+        self.append_body(out);
+        let len = (out.len() - begin - 4) as u32;
+        out[begin..begin + 4].copy_from_slice(&len.to_le_bytes());
+    }
+
+    /// Puts what is behind the time and the end behind `out`.
+    fn append_body(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { seed, settings } => {
                 out.extend(VERSION.to_le_bytes());
@@ -128,16 +150,39 @@ impl Call<'_> {
                 out.extend(place.to_le_bytes());
                 out.extend(*bytes);
             }
+            Self::Followed { first, most, write } => {
+                out.push(first.kind());
+                out.extend(most.to_le_bytes());
+                let begin = out.len();
+                out.extend([0; 4]);
+                first.append_body(out);
+                let len = (out.len() - begin - 4) as u32;
+                out[begin..begin + 4].copy_from_slice(&len.to_le_bytes());
+                write.iter().for_each(|write| write.append_body(out));
+            }
             Self::Read(max) => out.extend(max.to_le_bytes()),
             Self::Connect | Self::Timer | Self::Close | Self::Abort | Self::Bye => {}
         }
-        let len = (out.len() - begin - 4) as u32;
-        out[begin..begin + 4].copy_from_slice(&len.to_le_bytes());
     }
 }
 
-const NAMES: [&str; 11] =
-    ["", "HELLO", "OPEN", "CONNECT", "PACKET", "TIMER", "WRITE", "READ", "CLOSE", "ABORT", "BYE"];
+const NAMES: [&str; 12] =
+    ["", "HELLO", "OPEN", "CONNECT", "PACKET", "TIMER", "WRITE", "READ", "CLOSE", "ABORT", "BYE", "FOLLOWED"];
+
+const WRITE: u8 = 6;
+const READ: u8 = 7;
+
+impl Call<'_> {
+    /// Which call of the application's an item of [`Call::Followed`] says is answered next, behind so many others.
+    fn next(&self, value: &[u8], others: usize) -> Result<u8, Wrong> {
+        let Self::Followed { most, write, .. } = self else { return Err("a call that none follows".into()) };
+        match value {
+            [READ] if *most > 0 => Ok(READ),
+            [WRITE] if write.is_some() && others == 0 => Ok(WRITE),
+            _ => Err("a call that the application does not make".into()),
+        }
+    }
+}
 
 /// What a program answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -176,6 +221,10 @@ pub struct Answer {
     pub datagrams: bool,
     /// Of HELLO: what follows it goes through the memory that it was offered.
     pub memory: bool,
+    /// Of HELLO: it takes [`Call::Followed`].
+    pub follows_up: bool,
+    /// Of [`Call::Followed`]: calls of the application's that are answered too, by their kinds, in order.
+    pub next: Vec<(u8, Answer)>,
 }
 
 /// Data that the application reads.
@@ -307,9 +356,19 @@ impl Answer {
             let item =
                 rest.u8().zip(rest.u32()).and_then(|(kind, len)| Some((kind, rest.take(len as usize)?)));
             let Some((kind, value)) = item else { return Err(Err("with an item that is cut off".into())) };
-            answer.take(kind, Reader(value)).map_err(Err)?;
+            if kind == NEXT && matches!(call, Call::Followed { .. }) {
+                answer.next.push((call.next(value, answer.next.len()).map_err(Err)?, Self::default()));
+                continue;
+            }
+            let part = match answer.next.len() {
+                0 => &mut answer,
+                count => &mut answer.next[count - 1].1,
+            };
+            part.take(kind, Reader(value)).map_err(Err)?;
         }
-        if answer.data.is_some() && !matches!(call, Call::Read(_)) {
+        let mut parts = answer.next.iter().map(|(kind, part)| (*kind, part));
+        let unread = |(kind, part): (u8, &Self)| part.data.is_some() && kind != READ;
+        if unread((call.kind(), &answer)) || parts.any(unread) {
             return Err(Err("with data that nobody reads".into()));
         }
         Ok(answer)
@@ -360,11 +419,16 @@ impl Answer {
             20 => self.forgets = true,
             DATAGRAMS => self.datagrams = true,
             MEMORY => self.memory = true,
+            FOLLOWS_UP => self.follows_up = true,
             _ if kind >= OPTIONAL => return Ok(()),
             _ => return Err(format!("with an item of the unknown type {kind}")),
         }
         // A value that is longer than it should be is another one.
-        if value.0.is_empty() || matches!(kind, 20 | DATAGRAMS | MEMORY) { Ok(()) } else { Err(wrong()) }
+        if value.0.is_empty() || matches!(kind, 20 | DATAGRAMS | MEMORY | FOLLOWS_UP) {
+            Ok(())
+        } else {
+            Err(wrong())
+        }
     }
 }
 

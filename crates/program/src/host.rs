@@ -66,6 +66,11 @@ impl Host {
         &self.about
     }
 
+    /// Calls of the application's that follow another one go with that. Where real time passes before each call, each is made.
+    pub fn follows_up(&self) -> bool {
+        self.about.follows_up && self.command.pause.is_zero()
+    }
+
     /// Asks the program; `None` if it has failed, now or before.
     pub fn ask(&mut self, call: &Call<'_>, now: Instant, end: u32) -> Option<Answer> {
         match self.program.as_mut()?.ask(call, now.as_nanos(), end) {

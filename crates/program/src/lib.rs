@@ -15,6 +15,7 @@
 //! Not modelled: an answer that speaks of another end than the one that was called; a second path; options of sockets.
 
 mod about;
+mod ahead;
 mod end;
 mod error;
 mod factory;

@@ -151,8 +151,8 @@ impl Program {
             let text = format!("it speaks {spoken}, and the host {protocol}: give stack.protocol");
             return Err(ProgramError::Garbled(text));
         }
-        let Answer { name, build: version, forgets, datagrams, .. } = answer;
-        Ok(About { name, version, forgets, datagrams })
+        let Answer { name, build: version, forgets, datagrams, follows_up, .. } = answer;
+        Ok(About { name, version, forgets, datagrams, follows_up })
     }
 
     /// Tells it that the run is over; whether it has answered.

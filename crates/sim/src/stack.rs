@@ -124,6 +124,7 @@ impl Stacks {
             places: self.places(resolved, plan),
             datagrams: resolved.transfers[plan.transfer].datagrams(),
             wish: resolved.transfers[plan.transfer].wish().cloned(),
+            habits: plan.end(host).app.habits(),
         };
         let seat = self.seats[host];
         self.runs[seat.run].end(seat.place, &settings)

@@ -290,6 +290,18 @@ pub struct EndSettings {
     pub datagrams: bool,
     /// What its application asks of the socket, where it asks for something that the host does not have already.
     pub wish: Option<Arc<SocketWish>>,
+    /// What its application always does as it is told an event.
+    pub habits: Habits,
+}
+
+/// What an application does the moment it is told an event, before any other call: a stack that is reached by calls may have it done
+/// in the call that the event comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Told that it can read, it reads until nothing is left, so many bytes at most each time.
+    pub reads: Option<u64>,
+    /// Told that it can write, it writes again what was not taken of its last write, if that was not all.
+    pub writes_again: bool,
 }
 
 /// A stream of random numbers from a number that another stream has given: that of one of its ends, say.

@@ -36,8 +36,8 @@ mod transmission;
 pub use clock::{Clock, TimerRule};
 pub use end::StackEnd;
 pub use factory::{
-    About, Determinism, EndSettings, HostSettings, HostTable, RandomStream, Role, RunSettings, StackFactory,
-    StackRun, phase, seeded,
+    About, Determinism, EndSettings, Habits, HostSettings, HostTable, RandomStream, Role, RunSettings,
+    StackFactory, StackRun, phase, seeded,
 };
 pub use meant::meant;
 pub use rand_core::RngCore;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rexmit_stack::quic::StreamPlaces;
-use rexmit_stack::{Delivery, EndSettings, Event, Reason, Role, StackEnd};
+use rexmit_stack::{Delivery, EndSettings, Event, Habits, Reason, Role, StackEnd};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
 
@@ -90,6 +90,7 @@ impl<E: StackEnd> Pair<E> {
             places: places.clone(),
             datagrams,
             wish: None,
+            habits: Habits::default(),
         };
         let (server, client) = ("10.0.2.1:5001", "10.0.1.1:10000");
         Self {

@@ -11,7 +11,7 @@ from typing import Any
 from rexmit.errors import RexmitError, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.repeats import Repeats, repeats
-from rexmit.run.stack_line import Line, LineError
+from rexmit.run.stack_line import Answer, Line, LineError
 from rexmit.run.stack_programs import FAILURE, asked_programs
 from rexmit.run.stacks import MODEL
 from rexmit.study import StudySpec
@@ -62,6 +62,12 @@ class _Asked:
         return Line(self.command, self.folder, self.protocol, lead=self.lead)
 
 
+ALONE = {"pause": "1 ns"}
+"""With a pause before each call, each is made by itself: none follows another."""
+BULKS = [
+    {"from": "server", "to": "client", "bulk": "300 kB"},
+    {"from": "client", "to": "server", "bulk": "300 kB"},
+]
 DOWN = {"from": "server", "to": "client", "writes": "20 x 1000 bytes"}
 UP = {"from": "client", "to": "server", "writes": "20 x 1000 bytes"}
 
@@ -72,13 +78,13 @@ def check_program(command: str, protocol: str, folder: Path, *, lead: bool = Fal
     Ends early where it does not start.
     """
     asked = _Asked(command, protocol, folder, lead)
-    started, datagrams = _starts(asked)
+    started, hello = _starts(asked)
     yield started
-    if started.found == "failed":
+    if hello is None:
         return
     for name, spec in _runs(asked):
         yield _run(name, spec)
-    if datagrams:
+    if hello.datagrams and asked.protocol == "quic":
         for name, spec in _runs_of_datagrams(asked):
             yield _run(name, spec)
         yield _too_long(asked)
@@ -87,30 +93,32 @@ def check_program(command: str, protocol: str, folder: Path, *, lead: bool = Fal
             yield Check(name, "told", "one that is led is started for each run")
         else:
             yield _called(asked, name, calls)
+    if hello.follows:
+        yield _followed(asked)
     yield from _again(asked)
 
 
-def _starts(asked: _Asked) -> tuple[Check, bool]:
-    """Whether it starts, and whether it knows datagrams."""
+def _starts(asked: _Asked) -> tuple[Check, Answer | None]:
+    """Whether it starts, and what it says of itself if it does."""
     spec = asked.spec("server", [DOWN])
     if asked.lead:
         try:
             open_backend(MODEL, spec).check(lambda done, total: None)
         except (RexmitError, ValueError) as error:
-            return Check("starts", "failed", one_line(error)), False
+            return Check("starts", "failed", one_line(error)), None
     told: dict[str, Any] = next(iter(asked_programs(spec)), {})
     if FAILURE in told:
-        return Check("starts", "failed", told[FAILURE]), False
+        return Check("starts", "failed", told[FAILURE]), None
     name, version = told.get("name"), told.get("version")
     try:
         with asked.line() as line:
             hello = line.hello()
     except LineError as error:
-        return Check("starts", "failed", str(error)), False
+        return Check("starts", "failed", str(error)), None
     kept = "serves one run after the other" if hello.forgets and not asked.lead else "is started for each run"
     text = f"{name or 'without a name'} {version or ''}".strip() + f"; {kept}"
     datagrams = hello.datagrams and asked.protocol == "quic"
-    return Check("starts", "passed", text + ("; knows datagrams" if datagrams else "")), datagrams
+    return Check("starts", "passed", text + ("; knows datagrams" if datagrams else "")), hello
 
 
 def _runs(asked: _Asked) -> Iterator[tuple[str, StudySpec]]:
@@ -238,6 +246,27 @@ def _called(asked: _Asked, name: str, calls: Callable[[Line], str]) -> Check:
             return Check(name, "passed", calls(line))
     except LineError as error:
         return Check(name, "failed", str(error))
+
+
+def _followed(asked: _Asked) -> Check:
+    """Whether a run with calls that follow others is the same as with each call by itself."""
+    name = "answers calls that follow"
+    path = {"down": {"drop": "7,19"}, "up": {"drop": "8"}}
+    plain = open_backend(MODEL, asked.spec("server", BULKS, path=path))
+    alone = open_backend(MODEL, asked.spec("server", BULKS, path=path, stack=ALONE))
+    try:
+        same = repeats(0, ("server", "client"), plain.capture)
+        turns = iter((plain.capture, alone.capture))
+        found = repeats(0, ("server", "client"), lambda run, files: next(turns)(run, files))
+    except (RexmitError, ValueError) as error:
+        return Check(name, "failed", one_line(error))
+    if same.level == "none":
+        return Check(name, "told", "cannot be seen of what is not the same again")
+    if found.level != same.level:
+        return Check(
+            name, "failed", found.why or "the bytes of packets differ from those with each call by itself"
+        )
+    return Check(name, "passed", "the same as with each call by itself")
 
 
 def _again(asked: _Asked) -> Iterator[Check]:

@@ -36,6 +36,7 @@ class Answer:
     timer: int | None = None
     forgets: bool = False
     datagrams: bool = False
+    follows: bool = False
 
 
 class Line:
@@ -170,4 +171,6 @@ def _answer(name: str, rest: bytes) -> Answer:
             answer.forgets = True
         elif kind == 128 and name == "HELLO":
             answer.datagrams = True
+        elif kind == 130 and name == "HELLO":
+            answer.follows = True
     return answer

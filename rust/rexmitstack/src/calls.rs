@@ -10,15 +10,20 @@ use std::thread;
 use serde_json::Value;
 
 use crate::memory::Memory;
-use crate::{About, Data, End, How, Line, Opening, Random, Run, Stack, VERSION};
+use crate::{About, Data, End, Event, How, Line, Opening, Random, Run, Stack, VERSION};
 
 const HELLO: u8 = 1;
 const OPEN: u8 = 2;
+const WRITE: u8 = 6;
+const READ: u8 = 7;
 const BYE: u8 = 10;
+const FOLLOWED: u8 = 11;
 const ANSWER: u8 = 0x80;
 const REFUSAL: u8 = 0xff;
 /// The file descriptor that leads to rexmit.
 const LINE: i32 = 3;
+/// An answer of so many bytes has no more reads behind them.
+const ENOUGH: usize = 1 << 17;
 
 /// Answers rexmit until it is gone.
 ///
@@ -65,6 +70,7 @@ fn run<S: Stack>(wire: &mut Wire, about: &About<'_>, hello: Run) -> Result<()> {
     if S::DATAGRAMS {
         said.item(128, &[]);
     }
+    said.item(130, &[]);
     if wire.memory.is_some() && !wire.mapped {
         said.item(129, &[]);
     }
@@ -87,6 +93,7 @@ fn run<S: Stack>(wire: &mut Wire, about: &About<'_>, hello: Run) -> Result<()> {
         called(end, line, kind, now, fields)?;
         wire.answer(kind, &line.items)?;
         line.items.clear();
+        line.told.clear();
     }
     Ok(())
 }
@@ -103,22 +110,55 @@ fn called(end: &mut impl End, line: &mut Line, kind: u8, now: u64, mut fields: F
             end.timer(now, line);
         }
         5 => {}
-        6 => {
+        WRITE => {
             let how = fields.how()?;
             let taken = end.write(now, fields.0, how, line) as u32;
             line.item(1, &[&taken.to_le_bytes()]);
         }
-        7 => {
-            let most = fields.u32()? as usize;
-            if let Some(Data { stream, place, ends, datagram, bytes }) = end.read(now, most, line) {
-                let place = place.unwrap_or(u64::MAX);
-                let flags = if datagram { 2 } else { u8::from(ends) };
-                line.item(2, &[&stream.to_le_bytes(), &place.to_le_bytes(), &[flags], &bytes]);
-            }
+        READ => {
+            reads(end, line, now, fields.u32()?);
         }
         8 => end.close(now, line),
         9 => end.abort(now, line),
+        FOLLOWED => followed(end, line, now, fields)?,
         _ => return Err(invalid("a call of an unknown kind")),
+    }
+    Ok(())
+}
+
+/// Gives what the application reads; true if its stream goes on behind that.
+fn reads(end: &mut impl End, line: &mut Line, now: u64, most: u32) -> bool {
+    let Some(Data { stream, place, ends, datagram, bytes }) = end.read(now, most as usize, line) else {
+        return false;
+    };
+    let place = place.unwrap_or(u64::MAX);
+    let flags = if datagram { 2 } else { u8::from(ends) };
+    line.item(2, &[&stream.to_le_bytes(), &place.to_le_bytes(), &[flags], &bytes]);
+    !ends
+}
+
+/// Answers a call, and those that the application makes as soon as it is told the one event of the answer: it reads until nothing is
+/// left, or it writes.
+fn followed(end: &mut impl End, line: &mut Line, now: u64, mut fields: Fields<'_>) -> Result<()> {
+    let (first, most, size) = (fields.u8()?, fields.u32()?, fields.u32()? as usize);
+    let (body, write) = fields.0.split_at_checked(size).ok_or_else(cut)?;
+    if first == FOLLOWED {
+        return Err(invalid("a call that follows itself"));
+    }
+    called(end, line, first, now, Fields(body))?;
+    match line.told[..] {
+        [Event::Writable] if !write.is_empty() => {
+            line.item(11, &[&[WRITE]]);
+            called(end, line, WRITE, now, Fields(write))?;
+        }
+        [Event::Readable] if most > 0 => {
+            let mut goes = true;
+            while goes && line.readable > 0 && line.items.len() < ENOUGH {
+                line.item(11, &[&[READ]]);
+                goes = reads(end, line, now, most) && line.told.iter().all(|event| *event == Event::Readable);
+            }
+        }
+        _ => {}
     }
     Ok(())
 }

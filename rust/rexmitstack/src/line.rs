@@ -106,11 +106,15 @@ pub struct Line {
     pub(crate) items: Vec<u8>,
     pub(crate) due: u64,
     pub(crate) ticks: bool,
+    /// Events of the answer so far.
+    pub(crate) told: Vec<Event>,
+    /// Bytes that wait for a read, as was last said.
+    pub(crate) readable: u64,
 }
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self { items: Vec::new(), due: u64::MAX, ticks: false }
+        Self { items: Vec::new(), due: u64::MAX, ticks: false, told: Vec::new(), readable: 0 }
     }
 
     pub(crate) fn item(&mut self, kind: u8, parts: &[&[u8]]) {
@@ -127,11 +131,13 @@ impl Line {
 
     /// Tells the application.
     pub fn tell(&mut self, event: Event) {
+        self.told.push(event);
         self.item(4, &[&[event as u8]]);
     }
 
     /// Says how many bytes wait for a read.
     pub fn set_readable(&mut self, count: u64) {
+        self.readable = count;
         self.item(5, &[&count.to_le_bytes()]);
     }
 

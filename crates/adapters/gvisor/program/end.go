@@ -41,6 +41,9 @@ type end struct {
 	told                                  told
 	// mss is the largest payload of a segment, once that is known.
 	mss uint64
+	// What is filled anew by each call: the bytes of a read, and the state as netstack tells it.
+	into bytes.Buffer
+	info tcpip.TCPInfoOption
 }
 
 func newEnd(run *rs.Run, opening rs.Opening, line *rs.Line, settings settings) *end {
@@ -118,19 +121,19 @@ func (e *end) Write(now uint64, data []byte, _ rs.How) int {
 // Read implements rs.End.
 func (e *end) Read(now uint64, most int) *rs.Data {
 	e.begin(now)
-	var into bytes.Buffer
-	for e.endpoint != nil && into.Len() < most {
-		limited := tcpip.LimitedWriter{W: &into, N: int64(most - into.Len())}
+	e.into.Reset()
+	for e.endpoint != nil && e.into.Len() < most {
+		limited := tcpip.LimitedWriter{W: &e.into, N: int64(most - e.into.Len())}
 		result, err := e.endpoint.Read(&limited, tcpip.ReadOptions{})
 		if err != nil || result.Count == 0 {
 			break
 		}
 	}
 	e.finish()
-	if into.Len() == 0 {
+	if e.into.Len() == 0 {
 		return nil
 	}
-	return &rs.Data{Place: rs.Follows, Bytes: into.Bytes()}
+	return &rs.Data{Place: rs.Follows, Bytes: e.into.Bytes()}
 }
 
 // Close implements rs.End.

@@ -81,8 +81,9 @@ func (e *end) fails(state tcp.EndpointState) bool {
 
 // state tells the state for tables.
 func (e *end) state(state tcp.EndpointState) {
-	var info tcpip.TCPInfoOption
-	if e.endpoint.GetSockOpt(&info) != nil {
+	info := &e.info
+	*info = tcpip.TCPInfoOption{}
+	if e.endpoint.GetSockOpt(info) != nil {
 		return
 	}
 	now := told{state: name(state)}

@@ -5,7 +5,7 @@ use std::time::Instant as WallClock;
 
 use rexmit_lwip::LwipStack;
 use rexmit_network::two_hosts::{CLIENT, ORDER_OF_ENDS, SERVER, choose, peer, server_and_client};
-use rexmit_stack::{EndSettings, Event, HostSettings, Role, RunSettings, SettingError, StackFactory};
+use rexmit_stack::{EndSettings, Event, Habits, HostSettings, Role, RunSettings, SettingError, StackFactory};
 use rexmit_units::{Duration, Instant};
 
 /// One way.
@@ -56,6 +56,7 @@ fn transfer(total: u64) -> Result<(u64, f64), SettingError> {
             places: None,
             datagrams: false,
             wish: None,
+            habits: Habits::default(),
         };
         run.endpoint(choose(host, 0, 1), &settings)
     };

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use rexmit_stack::{Counters, EndSettings, Endpoint, Event, Reason, Role, Socket, StackEnd};
+use rexmit_stack::{Counters, EndSettings, Endpoint, Event, Habits, Reason, Role, Socket, StackEnd};
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_wire::{Flags, Packet, TcpSegment};
 
@@ -101,6 +101,7 @@ impl Net {
                 places: None,
                 datagrams: false,
                 wish: None,
+                habits: Habits::default(),
             };
             Side { end: LwipEnd::new(host, config, &settings), events: Vec::new() }
         };
@@ -444,6 +445,7 @@ fn an_assertion_that_fails_ends_the_host_and_not_the_process() {
         places: None,
         datagrams: false,
         wish: None,
+        habits: Habits::default(),
     };
     let mut end = LwipEnd::new(&host, &LwipConfig::default(), &settings);
     end.connect(Instant::ZERO);

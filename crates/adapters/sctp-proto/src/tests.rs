@@ -11,7 +11,7 @@ mod losses;
 
 use message_pair::{Pair, Sent};
 use rexmit_network::two_hosts::{CLIENT, SERVER, server_and_client};
-use rexmit_stack::{Delivery, EndSettings, Endpoint, Event, Role, StackEnd, seeded};
+use rexmit_stack::{Delivery, EndSettings, Endpoint, Event, Habits, Role, StackEnd, seeded};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::Body;
 
@@ -44,6 +44,7 @@ fn pair_of(config: &SctpProtoConfig, mtu: u32, [server, client]: [&str; 2]) -> P
             places: None,
             datagrams: false,
             wish: None,
+            habits: Habits::default(),
         };
         SctpEnd::new(config, mtu, seeded(n), &settings)
     };

@@ -30,6 +30,7 @@ fn whole() -> Vec<u8> {
         item(9, &1_162_u32.to_le_bytes()),
         item(128, b""),
         item(129, b""),
+        item(130, b""),
         item(200, b"of a version to come"),
     ]
     .concat()
@@ -64,8 +65,55 @@ fn an_answer_has_what_its_items_say() {
         forgets: true,
         datagrams: true,
         memory: true,
+        follows_up: true,
+        next: Vec::new(),
     };
     assert_eq!(answer, expected);
+}
+
+#[test]
+fn a_call_has_those_that_follow_behind_it() {
+    let write = Call::Write { how: Delivery::default(), place: 9, bytes: b"abc" };
+    let mut frame = Vec::new();
+    Call::Followed { first: &Call::Packet(b"packet"), most: 7, write: Some(&write) }
+        .append_to(5, 2, &mut frame);
+    let mut alone = Vec::new();
+    write.append_to(5, 2, &mut alone);
+    let at = [&5_u64.to_le_bytes()[..], &2_u32.to_le_bytes()].concat();
+    let first = [&[4, 7, 0, 0, 0, 6, 0, 0, 0][..], b"packet"].concat();
+    assert_eq!(frame[4..], [&[11][..], &at, &first, &alone[17..]].concat());
+}
+
+#[test]
+fn the_answers_to_calls_that_follow_stand_apart() {
+    let write = Call::Write { how: Delivery::default(), place: 0, bytes: b"abc" };
+    let followed = Call::Followed { first: &Call::Timer, most: 7, write: Some(&write) };
+    let data = |byte: u8| item(2, &[&[0, 0][..], &u64::MAX.to_le_bytes(), &[0, byte]].concat());
+    let read = [&[0x8b][..], &item(4, &[2]), &item(11, &[7]), &data(1), &item(11, &[7]), &data(2)].concat();
+    let answer = Answer::parse(&followed, &read).unwrap();
+    assert_eq!((answer.events, answer.data), (vec![Event::Readable], None));
+    let bytes: Vec<_> =
+        answer.next.iter().map(|(kind, one)| (*kind, one.data.clone().unwrap().bytes)).collect();
+    assert_eq!(bytes, [(7, vec![1]), (7, vec![2])]);
+
+    let written = [&[0x8b][..], &item(4, &[1]), &item(11, &[6]), &item(1, &3_u32.to_le_bytes())].concat();
+    let answer = Answer::parse(&followed, &written).unwrap();
+    assert_eq!((answer.taken, answer.next[0].0, answer.next[0].1.taken), (0, 6, 3));
+
+    let told = |call: &Call<'_>, items: &[u8]| {
+        Answer::parse(call, &[&[call.kind() | ANSWER], items].concat()).unwrap_err().unwrap_err()
+    };
+    let none = Call::Followed { first: &Call::Timer, most: 0, write: None };
+    assert_eq!(told(&none, &item(11, &[7])), "a call that the application does not make");
+    assert_eq!(told(&none, &item(11, &[6])), "a call that the application does not make");
+    assert_eq!(told(&followed, &item(11, &[4])), "a call that the application does not make");
+    assert_eq!(
+        told(&followed, &[item(11, &[6]), item(11, &[6])].concat()),
+        "a call that the application does not make"
+    );
+    assert_eq!(told(&followed, &data(1)), "with data that nobody reads");
+    assert_eq!(told(&followed, &[item(11, &[6]), data(1)].concat()), "with data that nobody reads");
+    assert_eq!(told(&Call::Timer, &item(11, &[7])), "with an item of the unknown type 11");
 }
 
 #[test]

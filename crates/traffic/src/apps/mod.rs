@@ -10,7 +10,7 @@ mod sender;
 mod tests;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rexmit_stack::{Event, Socket};
+use rexmit_stack::{Event, Habits, Socket};
 use rexmit_units::{Duration, Instant};
 
 use crate::journal::{Journal, Read, Written};
@@ -102,6 +102,18 @@ impl App {
             Self::Requester(app) => app.reads_at(),
             Self::Sender(_) | Self::Responder(_) => None,
         }
+    }
+
+    /// What it always does as it is told an event.
+    pub fn habits(&self) -> Habits {
+        let reads = match self {
+            Self::Receiver(app) => app.reader.at_once(),
+            Self::Requester(app) => app.reads_at_once(),
+            Self::Responder(_) => Some(u64::MAX),
+            // It reads once an event, whatever is left.
+            Self::Sender(_) => None,
+        };
+        Habits { reads, writes_again: true }
     }
 
     /// What has happened so far.

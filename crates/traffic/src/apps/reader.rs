@@ -37,6 +37,11 @@ impl Reader {
         }
     }
 
+    /// The most that each read takes, where none waits.
+    pub fn at_once(&self) -> Option<u64> {
+        self.pace.is_none().then_some(self.size)
+    }
+
     /// When the next read is due, where one waits.
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {

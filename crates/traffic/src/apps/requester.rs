@@ -83,6 +83,11 @@ impl Requester {
         self.reader.poll_timer()
     }
 
+    /// The most that each of its reads takes, where none waits.
+    pub fn reads_at_once(&self) -> Option<u64> {
+        self.reader.at_once()
+    }
+
     /// See [`super::App::progress`].
     pub fn progress(&self) -> &Progress {
         &self.progress
