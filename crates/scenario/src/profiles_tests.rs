@@ -100,23 +100,6 @@ fn an_error_is_one_line_whatever_the_file_holds() {
     assert!(text.contains(r"`a\r\n`") && !text.contains(char::is_control), "{text}");
 }
 
-/// What depends on a file is read from it each time, however many profiles stand between.
-#[test]
-fn a_file_that_has_changed_gives_another_profile() {
-    let path = std::env::temp_dir().join(format!("rexmit-profile-{}.toml", std::process::id()));
-    let threshold = |number: u8| {
-        let text = format!("inherits = \"freebsd-6.0\"\nrecovery.dupack_threshold = {number}\n");
-        std::fs::write(&path, text).unwrap();
-        let stack = json!({ "inherits": { "inherits": path.to_str().unwrap() }, "recovery": { "limited_transmit": 1 } });
-        let StackProfile::Tcp(profile) = resolve_profile(&stack).unwrap() else { panic!("a TCP") };
-        assert_eq!(profile.recovery.limited_transmit, 1);
-        profile.recovery.dupack_threshold
-    };
-    let found = [2, 4].map(threshold);
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(found, [2, 4]);
-}
-
 /// A table that was read before gives the same profile, and another one its own.
 #[test]
 fn tables_are_told_apart() {

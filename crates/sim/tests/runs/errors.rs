@@ -156,6 +156,20 @@ fn a_profile_that_inherits_nothing_is_told_how() {
     std::fs::remove_file(empty).unwrap();
 }
 
+/// What depends on a file is read from it each time, however many profiles stand between.
+#[test]
+fn a_profile_whose_file_has_changed_is_another_one() {
+    let path = std::env::temp_dir().join(format!("rexmit-changes-{}.toml", std::process::id()));
+    let told = |summary: &str| {
+        std::fs::write(&path, format!("inherits = \"freebsd-6.0\"\nsummary = \"{summary}\"\n")).unwrap();
+        let stack = json!({ "inherits": { "inherits": path.to_str().unwrap() }, "recovery": { "limited_transmit": 1 } });
+        rexmit_scenario::resolve_profile(&stack).unwrap().summary().to_string()
+    };
+    let found = ["before", "after"].map(told);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(found, ["before", "after"]);
+}
+
 #[test]
 fn a_path_that_nothing_can_pass_and_a_run_without_time_are_refused() {
     assert!(error("limit", json!("0 s")).starts_with("limit: a run without time; allowed: above 0 s"));
