@@ -163,7 +163,7 @@ def test_a_study_has_groups_transfers_and_levels(rexmit: Command, tmp_path: Path
     ("options", "code", "text"),
     [
         (["--at", "sink", "true"], 0, ""),
-        (["--at", "near", "sh -c 'exit 3'", "--at", "far", "true"], 3, "the command at near has ended"),
+        (["--at", "near", "sh -c 'exit 3'", "--at", "far", "sleep 1"], 3, "the command at near has ended"),
         (["--at", "far", "no-such"], 127, "--at far: no-such: command not found"),
         (["--server-at", "sink", "no-such", "--", "true"], 1, "--server-at sink: no-such: command not found"),
         (["--server-at", "sink", "sh -c 'exit 3'", "--", "true"], 1, "the server command at sink ended with"),

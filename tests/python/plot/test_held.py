@@ -41,7 +41,7 @@ def test_the_band_has_the_rows_of_the_analysis_and_their_words(lost_segment: Pat
     (legend,) = drawn.legends
     labels = [text.get_text() for text in legend.get_texts()]
     assert "the application had nothing to send (A), 96 %" in labels
-    assert "the congestion window was full, before any loss (S), 4 %" in labels
+    assert "the congestion window was full, before any loss (S), 4.0 %" in labels
 
 
 def test_a_side_that_sent_at_once_has_no_band(lost_segment: Path) -> None:
