@@ -51,7 +51,7 @@ LAST = ["nice", "-n", "19"]
 SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
 # One test, of one thread and most of a minute: it runs beside other checks.
 MEMORY = "memory_stays_in_proportion_to_the_file"
-# A matrix of several minutes, of which other tests run a sample: `make long` has it.
+# What `cargo test` leaves out: that, and a matrix of which other tests run a sample (`make long` has it all).
 APART = [MEMORY, "all_captures_of_tcp_say_what_the_sender_did"]
 # A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
