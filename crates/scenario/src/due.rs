@@ -56,15 +56,26 @@ impl DueLinks {
     }
 
     /// Something has been put into a link.
-    #[inline]
+    #[inline(always)]
     pub fn entered<P: Carried>(&mut self, link: LinkId, direction: &Direction<P>) {
         if let Self::Many { heap, scheduled } = self {
-            let due = direction.poll_timer().unwrap_or(Instant::FAR_FUTURE);
-            if due < scheduled[link] {
-                scheduled[link] = due;
-                heap.push(due, link);
-            }
+            enter(heap, scheduled, link, direction);
         }
+    }
+}
+
+/// The link has an entry that is not too late.
+#[inline(never)]
+fn enter<P: Carried>(
+    heap: &mut Timers<LinkId>,
+    scheduled: &mut ByLink<Instant>,
+    link: LinkId,
+    direction: &Direction<P>,
+) {
+    let due = direction.poll_timer().unwrap_or(Instant::FAR_FUTURE);
+    if due < scheduled[link] {
+        scheduled[link] = due;
+        heap.push(due, link);
     }
 }
 

@@ -244,13 +244,15 @@ impl Tcb {
     /// that was owed.
     fn acknowledge_as_expected(&mut self, now: Instant, expected: SeqNumber, next: SeqNumber) {
         let nxt = std::mem::replace(&mut self.rcv.nxt, next);
-        let mut segment = self.segment(now, self.snd.max, 0, false);
+        let window = self.advertised_window();
+        let mut segment = self.segment(now, self.snd.max, (0, false), window);
         self.rcv.nxt = nxt;
         segment.sack = self.sack_option();
         segment.ack = expected;
         self.count(0, false);
         if expected == next {
-            self.after_ack_sent(segment.window);
+            let window = self.advertised_window();
+            self.after_ack_sent(segment.window, window);
         } else {
             self.rcv.compressed.on_ack_sent();
             self.timers.compressed = Timers::OFF;

@@ -85,7 +85,10 @@ impl Tcb {
     #[inline]
     pub(crate) fn send_window(&self) -> u32 {
         let window = self.snd.wnd.min(self.window.cwnd);
-        self.inflight.as_ref().map_or(window, |inflight| window.min(inflight.window()))
+        match &self.inflight {
+            None => window,
+            Some(inflight) => window.min(inflight.window()),
+        }
     }
 
     /// What the smallest of the windows leaves.
@@ -402,7 +405,8 @@ impl Tcb {
             space => self.resend_reason(plan.hole, seq + space, recovery.status().phase),
         };
         let at = self.begin_departure(now, len, plan.hole);
-        let mut segment = self.segment(at, seq, len, fin);
+        let window = self.advertised_window();
+        let mut segment = self.segment(at, seq, (len, fin), window);
         segment.sack = sack;
         self.note_outstanding(now, seq, len + u32::from(fin && !shows_fin));
         let sent = Sent { seq, len, fin, hole: plan.hole, is_new: seq == self.snd.max };
@@ -433,7 +437,7 @@ impl Tcb {
                 self.check_space(recovery);
             }
         }
-        self.after_ack_sent(segment.window);
+        self.after_ack_sent(segment.window, window);
         if len > 0 {
             self.last_data_sent = now;
             let now = self.ack_clock(now);
@@ -451,8 +455,15 @@ impl Tcb {
         reason == Reason::WindowProbe && self.profile.output.probe == ProbeRule::NextByte
     }
 
+    /// So much from `seq`, with a window in bytes.
     #[inline]
-    pub(super) fn segment(&self, now: Instant, seq: SeqNumber, len: u32, fin: bool) -> TcpSegment {
+    pub(super) fn segment(
+        &self,
+        now: Instant,
+        seq: SeqNumber,
+        (len, fin): (u32, bool),
+        window: u32,
+    ) -> TcpSegment {
         let off = seq.diff(self.snd.una).max(0) as u32;
         let mut flags = Flags::ACK;
         if fin {
@@ -471,7 +482,7 @@ impl Tcb {
             seq,
             ack: self.rcv.nxt,
             flags,
-            window: (self.advertised_window().min(MAX_WINDOW << self.rcv.scale) >> self.rcv.scale) as u16,
+            window: (window.min(MAX_WINDOW << self.rcv.scale) >> self.rcv.scale) as u16,
             timestamps,
             payload,
             ..TcpSegment::default()
@@ -480,9 +491,10 @@ impl Tcb {
 
     /// LK-PROBE-1: an ACK that looks old asks for an answer (`tcp_xmit_probe_skb`).
     pub(super) fn send_old_sequence(&mut self, now: Instant) {
-        let segment = self.segment(now, self.snd.una - 1, 0, false);
+        let window = self.advertised_window();
+        let segment = self.segment(now, self.snd.una - 1, (0, false), window);
         self.count(0, false);
-        self.after_ack_sent(segment.window);
+        self.after_ack_sent(segment.window, window);
         self.emit(Reason::WindowProbe, segment);
     }
 
@@ -549,7 +561,7 @@ impl Tcb {
     /// The window to advertise: what is free, never less than promised, 0 rather than a silly one (FB-WIN-1). Linux remembers one
     /// that is larger than the field can say (LK-WIN-8).
     #[inline]
-    fn advertised_window(&self) -> u32 {
+    pub(super) fn advertised_window(&self) -> u32 {
         let promised = self.rcv.adv.diff(self.rcv.nxt).max(0) as u32;
         if let Some(tuning) = &self.rcv.tuning {
             let window = tuning.window(self.rcv.scale, self.rcv.quick.full(), self.last_window());
@@ -569,10 +581,9 @@ impl Tcb {
         self.rcv.adv.diff(self.rcv.last_ack_sent).max(0) as u32
     }
 
-    /// Any ACK that was owed has now been sent (FB-ACK-2).
+    /// Any ACK that was owed has now been sent (FB-ACK-2), with a window in bytes and what its field said of it.
     #[inline]
-    pub(super) fn after_ack_sent(&mut self, field: u16) {
-        let window = self.advertised_window();
+    pub(super) fn after_ack_sent(&mut self, field: u16, window: u32) {
         self.marks.zero_window_sent = field == 0;
         self.rcv.adv = self.rcv.adv.max(self.rcv.nxt + window);
         self.rcv.last_ack_sent = self.rcv.nxt;
