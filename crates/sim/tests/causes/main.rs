@@ -67,7 +67,7 @@ fn a_timer_for_reordering_is_told_where_packets_can_tell() {
 #[test]
 #[ignore = "`make long`: every scenario with senders of today"]
 fn all_captures_of_tcp_say_what_the_sender_did() {
-    hold(&segments(cases::all()), &Side::ALL);
+    hold_to(&segments(cases::all()), &Side::ALL, [0.995, 0.96]);
 }
 
 #[test]
@@ -98,10 +98,16 @@ fn captures_say_what_held_senders_back() {
     assert!(tally.of(Side::Sender)[0] > 0.2, "hardly anything is certain");
 }
 
-/// Fails where a goal is not reached at one of these sides, and shows the first packets of each.
+/// What a sample of the scenarios, and SCTP, is held to.
 fn hold(judged: &Judged, sides: &[Side]) {
+    hold_to(judged, sides, [0.99, 0.95]);
+}
+
+/// Fails where a goal is not reached at one of these sides, and shows the first packets of each. `least` is the share of
+/// causes that must be right: at the sender, and elsewhere.
+fn hold_to(judged: &Judged, sides: &[Side], least: [f64; 2]) {
     let Judged { cases, tally, show } = judged;
-    let failures: Vec<Failure> = sides.iter().flat_map(|side| goals(tally, *side)).collect();
+    let failures: Vec<Failure> = sides.iter().flat_map(|side| goals(tally, *side, least)).collect();
     for failure in &failures {
         println!("{failure}");
         for finding in tally.findings.iter().filter(|f| failure.is_shown_by(f)).take(3) {
@@ -112,9 +118,9 @@ fn hold(judged: &Judged, sides: &[Side]) {
 }
 
 /// What was asked of the analysis at a side and is not reached.
-fn goals(tally: &Tally, side: Side) -> Vec<Failure> {
+fn goals(tally: &Tally, side: Side, [at_sender, elsewhere]: [f64; 2]) -> Vec<Failure> {
     // The middle of a path is no easier than its end.
-    let least = if side == Side::Sender { 0.99 } else { 0.95 };
+    let least = if side == Side::Sender { at_sender } else { elsewhere };
     let failures = [
         (tally.judged(side) < 5_000, Failure::TooFew(side)),
         (tally.certain_and_wrong(side) > 0, Failure::Certain(side)),
