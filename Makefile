@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity fidelity-ecn judge wheel release-check lock clean
+.PHONY: help setup kernel demo studies power linux stacks test long sctp-trace fuzz lint format docs schema bench fidelity fidelity-ecn judge wheel wheels release-check lock clean
 
 help:  ## List these commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -85,6 +85,9 @@ judge:  ## Judge captures of foreign senders: 50,000 retransmissions at each pla
 
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py
+
+wheels: setup  ## Build wheels for other systems, of which none is run here: musl, aarch64, macOS, Windows; TARGETS chooses.
+	@$(BIN)/python scripts/wheels.py $(TARGETS)
 
 release-check: setup  ## Try all of a release but publishing: versions, digests, crates, wheel, sdist, citation.
 	@$(BIN)/python scripts/release.py

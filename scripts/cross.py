@@ -1,9 +1,9 @@
-"""Compile for systems other than this one: WebAssembly, macOS, Windows, musl.
+"""Compile for systems other than this one: WebAssembly, macOS, Windows, musl, Linux on aarch64.
 
 A target whose standard library the installed Rust has is compiled as usual (`rustup target add` brings it).
 Elsewhere Debian's `rustc-web` and the standard library's source are fetched and unpacked into `.cache/cross`,
 beside whatever is installed (the package itself would take the place of rustup), and the standard library is
-compiled along. Uses the standard library of Python only.
+compiled along, unless Debian has it compiled for the target, too. Uses the standard library of Python only.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ TOOLS = {
     "x86_64-pc-windows-gnu": ["gcc-mingw-w64-x86-64-posix", "mingw-w64-x86-64-dev"],
 }
 """What else Debian has for a target: its linker, its C compiler."""
+
+COMPILED = {"aarch64-unknown-linux-gnu": "arm64"}
+"""Targets whose standard library Debian has: the architecture of its packages."""
 
 WASM = "wasm32-unknown-unknown"
 
@@ -60,6 +63,9 @@ def toolchain(target: str) -> Toolchain:
         "LD_LIBRARY_PATH": os.pathsep.join([str(libraries), os.environ.get("LD_LIBRARY_PATH", "")]),
         "PATH": os.pathsep.join([str(bin_folder), os.environ.get("PATH", os.defpath)]),
     }
+    if target in COMPILED:
+        fetch_foreign(["libstd-rust-web-dev"], COMPILED[target], FOLDER)
+        return Toolchain(environment)
     if target == WASM:
         environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = "wasm-ld"
     parts = "std,panic_abort" if target == WASM else "std"
@@ -136,6 +142,57 @@ def _fetch_alone(missing: Sequence[str]) -> None:
         plain = posix.with_name(posix.name.removesuffix("-posix"))
         plain.unlink(missing_ok=True)
         plain.symlink_to(posix.name)
+
+
+def fetch_foreign(packages: Sequence[str], architecture: str, into: Path, *, whole: bool = False) -> None:
+    """Unpack Debian's packages for another processor into a folder; `whole`: with all that they need.
+
+    The lists of apt are fetched into `.cache/cross`: this machine's own need not know the architecture.
+    Raises MissingError.
+    """
+    done = [into / f"{name}.{architecture}.unpacked" for name in packages]
+    if all(stamp.exists() for stamp in done):
+        return
+    if shutil.which("apt-get") is None:
+        raise MissingError(f"no apt-get on the path to fetch Debian's {', '.join(packages)} with")
+    print(f"cross: fetching {', '.join(packages)} for {architecture} ...", file=sys.stderr, flush=True)
+    state = FOLDER / f"apt-{architecture}"
+    for folder in (into, state / "lists" / "partial", state / "archives" / "partial"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()  # nothing is installed
+    settings = {
+        "APT::Architecture": architecture,
+        "APT::Sandbox::User": "root",
+        "Acquire::Languages": "none",
+        "Dir::Cache": state / "archives",
+        "Dir::State::lists": state / "lists",
+        "Dir::State::status": state / "status",
+    }
+    lines = [f'{name} "{value}";\n' for name, value in settings.items()]
+    (state / "apt.conf").write_text("".join([*lines, f'APT::Architectures {{ "{architecture}"; }};\n']))
+
+    def apt(*words: str) -> str:
+        environment = {**os.environ, "APT_CONFIG": str(state / "apt.conf")}
+        command = ["apt-get", "-qq", *words]
+        ran = subprocess.run(
+            command, cwd=state, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
+        if ran.returncode != 0:
+            last = (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise MissingError(f"Debian's {', '.join(packages)} for {architecture}: {last}")
+        return ran.stdout
+
+    apt("update")
+    names = list(packages)
+    if whole:
+        planned = apt("--print-uris", "install", "--no-install-recommends", *packages)
+        names = [line.split()[1].partition("_")[0] for line in planned.splitlines() if line.startswith("'")]
+    apt("download", *names)
+    for package in sorted(state.glob("*.deb")):
+        subprocess.run(["dpkg-deb", "--extract", str(package), str(into)], check=True)
+        package.unlink()
+    for stamp in done:
+        stamp.touch()
 
 
 def _stamp(package: str) -> Path:

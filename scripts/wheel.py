@@ -7,7 +7,6 @@ study there. `--quick` builds it by the profile of the tests, of what `make setu
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,8 @@ DIST = ROOT / "dist"
 
 def main() -> int:
     """Build, install alone, run; 1 at the first step that fails."""
-    shutil.rmtree(DIST, ignore_errors=True)
+    for old in DIST.glob("rexmit-*.whl"):
+        old.unlink()
     maturin = str(Path(sys.executable).parent / "maturin")
     # Quiet where it is well: the compiler has shown its warnings before.
     profile = "quick" if "--quick" in sys.argv[1:] else "release"
@@ -45,10 +45,7 @@ def prove(wheel: Path, folder: Path) -> None:
     run([sys.executable, "-m", "venv", "alone"], folder)
     python = str(folder / "alone" / "bin" / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
-    # The versions of the lock, so that what is proved here is what was tested.
-    lock = (ROOT / "requirements.lock").read_text().replace(" \\\n", "\n")
-    pins = [line for line in lock.splitlines() if "==" in line and not line.startswith((" ", "#"))]
-    (folder / "versions.txt").write_text("\n".join(pins))
+    write_versions(folder / "versions.txt")
     run([*pip, "--constraint", "versions.txt", str(wheel)], folder)
     rexmit = str(folder / "alone" / "bin" / "rexmit")
     run([rexmit, "run", "hurtig-2006/short", "--out", "results"], folder)
@@ -58,6 +55,13 @@ def prove(wheel: Path, folder: Path) -> None:
     run([rexmit, "report", "results", "--out", "report.html"], folder)
     if script(wheel) not in (folder / "report.html").read_text():
         raise SystemExit("wheel: the report lacks the script that is in the wheel")
+
+
+def write_versions(path: Path) -> None:
+    """The versions of the lock, so that what is proved here is what was tested."""
+    lock = (ROOT / "requirements.lock").read_text().replace(" \\\n", "\n")
+    pins = [line for line in lock.splitlines() if "==" in line and not line.startswith((" ", "#"))]
+    path.write_text("\n".join(pins))
 
 
 def script(wheel: Path) -> str:
