@@ -22,6 +22,8 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import pinned
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 TOOLS = ROOT / ".cache" / "release"
@@ -124,22 +126,8 @@ def public() -> Iterator[str]:
 
 
 def tool(name: str) -> str:
-    """A program of `scripts/release-tools.txt`, which is installed where it is not there."""
-    pins = LIST.read_text()
-    stamp = TOOLS / "made-from"
-    if not stamp.is_file() or stamp.read_text() != pins:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(TOOLS)], check=True)
-        pip = [
-            str(TOOLS / "bin" / "python"),
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "install",
-            "--quiet",
-        ]
-        subprocess.run([*pip, "--requirement", str(LIST)], check=True)
-        stamp.write_text(pins)
-    return str(TOOLS / "bin" / name)
+    """A program of `scripts/release-tools.txt`."""
+    return str(pinned.programs(LIST, TOOLS) / name)
 
 
 def run(command: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cross
+import pinned
 import polars
 import wheel as wheel_of_here
 
@@ -124,10 +125,11 @@ def build(name: str, profile: str) -> Path:
     command += [*found.options, f"--target={name}"]
     if TARGETS[name].with_zig:
         command.append("--zig")
-        environment["PATH"] = os.pathsep.join([str(zig()), environment.get("PATH", os.defpath)])
+        programs = str(pinned.programs(LIST, TOOLS))
+        environment["PATH"] = os.pathsep.join([programs, environment.get("PATH", os.defpath)])
     if TARGETS[name].magic == MACH:
-        # Its symbols are taken out by a program that only rustup brings.
-        environment[f"CARGO_PROFILE_{profile.upper()}_STRIP"] = "none"
+        # What strips its modules (`rust-objcopy`) comes with rustup alone.
+        environment |= {"MATURIN_STRIP": "false", f"CARGO_PROFILE_{profile.upper()}_STRIP": "none"}
     out = OUT / name
     shutil.rmtree(out, ignore_errors=True)
     command += [f"--out={out}"]
@@ -180,25 +182,6 @@ def emulated(wheel: Path) -> str | None:
     tables = [polars.read_parquet(results / place / "runs.parquet") for place in ("here", "there")]
     rows = f"{tables[0].height:,} rows of {STUDY}"
     return None if tables[0].equals(tables[1]) else f"{rows} are not as here"
-
-
-def zig() -> Path:
-    """The folder of programs of an environment with zig, which is installed where it is not there."""
-    pins = LIST.read_text()
-    stamp = TOOLS / "made-from"
-    if not stamp.is_file() or stamp.read_text() != pins:
-        run([sys.executable, "-m", "venv", "--clear", str(TOOLS)])
-        pip = [
-            str(TOOLS / "bin" / "python"),
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "install",
-            "--quiet",
-        ]
-        run([*pip, "--requirement", str(LIST)])
-        stamp.write_text(pins)
-    return TOOLS / "bin"
 
 
 def run(command: Sequence[str]) -> None:
