@@ -27,6 +27,7 @@ mod held;
 mod input;
 mod output;
 pub(crate) mod pacing;
+mod promised;
 mod receiver;
 mod socket;
 mod state;
