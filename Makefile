@@ -86,7 +86,7 @@ judge:  ## Judge captures of foreign senders: 50,000 retransmissions at each pla
 wheel: setup  ## Build a wheel and run it installed alone in a fresh environment.
 	@$(BIN)/python scripts/wheel.py
 
-wheels: setup  ## Build wheels for other systems, of which none is run here: musl, aarch64, macOS, Windows; TARGETS chooses.
+wheels: setup  ## Build wheels for musl, aarch64 (run under QEMU), macOS and Windows; TARGETS chooses.
 	@$(BIN)/python scripts/wheels.py $(TARGETS)
 
 release-check: setup  ## Try all of a release but publishing: versions, digests, crates, wheel, sdist, citation.

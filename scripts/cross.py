@@ -53,7 +53,7 @@ def toolchain(target: str) -> Toolchain:
     if _has_library("rustc", target):
         return Toolchain()
     wanted = [*COMPILER, *TOOLS.get(target, [])]
-    _fetch(wanted)
+    fetch(wanted)
     bin_folder = FOLDER / "usr" / "bin"
     libraries = FOLDER / "usr" / "lib" / "x86_64-linux-gnu"
     environment = {
@@ -103,7 +103,7 @@ def _has_library(rustc: str, target: str) -> bool:
     return done.returncode == 0 and any(folder.glob("libstd-*"))
 
 
-def _fetch(packages: Sequence[str]) -> None:
+def fetch(packages: Sequence[str]) -> None:
     """Unpack what is missing of Debian's packages, and of what they need and this machine has not.
 
     Several checks may want them at once: the first one fetches, the others wait.
@@ -134,9 +134,7 @@ def _fetch_alone(missing: Sequence[str]) -> None:
         done = subprocess.run(download, cwd=FOLDER, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0 or not any(FOLDER.glob("*.deb")):
             raise MissingError(f"Debian's {name} cannot be fetched (apt-get update first?); {hint}")
-        for package in sorted(FOLDER.glob("*.deb")):
-            subprocess.run(["dpkg-deb", "--extract", str(package), str(FOLDER)], check=True)
-            package.unlink()
+        _unpack(FOLDER, FOLDER)
         _stamp(name).touch()
     for posix in (FOLDER / "usr" / "bin").glob("x86_64-w64-mingw32-*-posix"):
         plain = posix.with_name(posix.name.removesuffix("-posix"))
@@ -188,11 +186,16 @@ def fetch_foreign(packages: Sequence[str], architecture: str, into: Path, *, who
         planned = apt("--print-uris", "install", "--no-install-recommends", *packages)
         names = [line.split()[1].partition("_")[0] for line in planned.splitlines() if line.startswith("'")]
     apt("download", *names)
-    for package in sorted(state.glob("*.deb")):
-        subprocess.run(["dpkg-deb", "--extract", str(package), str(into)], check=True)
-        package.unlink()
+    _unpack(state, into)
     for stamp in done:
         stamp.touch()
+
+
+def _unpack(folder: Path, into: Path) -> None:
+    """Unpack the packages in a folder and remove them."""
+    for package in sorted(folder.glob("*.deb")):
+        subprocess.run(["dpkg-deb", "--extract", str(package), str(into)], check=True)
+        package.unlink()
 
 
 def _stamp(package: str) -> Path:

@@ -163,7 +163,7 @@ def emulated(wheel: Path) -> str | None:
     """
     # pyarrow needs the library of C++.
     cross.fetch_foreign(["python3.11", "libstdc++6"], "arm64", ARM, whole=True)
-    cross.fetch_foreign(["qemu-user-static"], "amd64", TOOLS.parent / "qemu")
+    cross.fetch(["qemu-user-static"])
     site, results = ARM / "site", FOLDER / "results"
     shutil.rmtree(site, ignore_errors=True)
     shutil.rmtree(results, ignore_errors=True)
@@ -174,14 +174,18 @@ def emulated(wheel: Path) -> str | None:
     # The newest tag of a platform that pip knows by its old name.
     pip += ["--platform=manylinux2014_aarch64"]
     run([*pip, f"--constraint={FOLDER / 'versions.txt'}", str(wheel)])
-    python = [str(TOOLS.parent / "qemu" / "usr" / "bin" / "qemu-aarch64-static"), "-L", str(ARM)]
+    python = [str(cross.FOLDER / "usr" / "bin" / "qemu-aarch64-static"), "-L", str(ARM)]
     python += ["-E", f"PYTHONPATH={site}", str(ARM / "usr" / "bin" / "python3.11")]
     command = ["-m", "rexmit", "run", STUDY, "--out"]
     run([*python, *command, str(results / "there")])
     run([sys.executable, *command, str(results / "here")])
-    tables = [polars.read_parquet(results / place / "runs.parquet") for place in ("here", "there")]
-    rows = f"{tables[0].height:,} rows of {STUDY}"
-    return None if tables[0].equals(tables[1]) else f"{rows} are not as here"
+    return differing(results / "here", results / "there")
+
+
+def differing(here: Path, there: Path) -> str | None:
+    """Whether the tables of runs of two folders of results differ, in words; None if they are equal."""
+    tables = [polars.read_parquet(folder / "runs.parquet") for folder in (here, there)]
+    return None if tables[0].equals(tables[1]) else f"its table of {STUDY} is not as here"
 
 
 def run(command: Sequence[str]) -> None:

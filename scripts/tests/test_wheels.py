@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import polars
 import wheels
 
 PE_HEADER = bytearray(0x84) + b"PE\0\0\x64\x86"
@@ -53,3 +54,13 @@ def test_a_wheel_has_its_pages_and_nothing_of_this_machines_linux(tmp_path: Path
     assert wheels.amiss(guest, target) == "it has what a guest of this machine's Linux runs"
     twice = wheel(tmp_path, module, "rexmit/_native.pyd")
     assert wheels.amiss(twice, target) == "2 native modules, not one"
+
+
+def test_a_table_that_differs_in_one_cell_or_one_row_is_not_as_here(tmp_path: Path) -> None:
+    tables = {"here": [1, 2], "same": [1, 2], "other": [1, 3], "short": [1]}
+    for place, values in tables.items():
+        (tmp_path / place).mkdir()
+        polars.DataFrame({"run": values}).write_parquet(tmp_path / place / "runs.parquet")
+    found = {place: wheels.differing(tmp_path / "here", tmp_path / place) for place in tables}
+    assert [place for place, slip in found.items() if slip is None] == ["here", "same"]
+    assert "is not as here" in str(found["other"])
