@@ -172,7 +172,7 @@ impl Endpoint for AnyEnd {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_event(&mut self) -> Option<Event> {
         match self {
             Self::Tcp(end) => end.poll_event(),

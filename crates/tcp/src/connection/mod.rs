@@ -75,6 +75,12 @@ impl Connection {
         Self { recovery: Recovery::before_handshake(&tcb), tcb }
     }
 
+    #[inline(never)]
+    fn take_event(&mut self) -> Option<Event> {
+        with_recovery!(self, |tcb, recovery| tcb.look_at_space(recovery));
+        self.tcb.next_event()
+    }
+
     /// Takes this congestion control in place of the profile's; call it before the first packet. What the
     /// profile says of recovery, and of the first window, holds all the same.
     pub fn set_congestion(&mut self, congestion: Congestion) {
@@ -167,13 +173,13 @@ impl Endpoint for Connection {
         (due != Timers::OFF).then_some(due)
     }
 
-    #[inline]
+    // Asked after each packet, and mostly there is none.
+    #[inline(always)]
     fn poll_event(&mut self) -> Option<Event> {
         if self.tcb.has_no_events() {
             return None;
         }
-        with_recovery!(self, |tcb, recovery| tcb.look_at_space(recovery));
-        self.tcb.next_event()
+        self.take_event()
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -59,6 +59,12 @@ impl Tcb {
         self.off() < i64::from(self.buffer.len())
     }
 
+    /// Only an ACK or a window update can be due, as at most receivers: no permit needs to be asked for.
+    #[inline]
+    fn has_nothing_to_send(&self) -> bool {
+        self.buffer.len() == 0 && !self.state.wants_fin() && !self.marks.force
+    }
+
     fn output_all<R: LossRecovery + ?Sized>(&mut self, now: Instant, idle: bool, recovery: &mut R) {
         loop {
             if self.snd.nxt < self.snd.max {
@@ -66,7 +72,11 @@ impl Tcb {
             }
             let paced = !self.marks.force
                 && ((self.by_rate.is_some() && self.waits_for_pace(now)) || self.next_waits_for_turn(now));
-            let plan = if paced { self.plan_of_no_data() } else { self.plan(now, recovery) };
+            let plan = if paced || self.has_nothing_to_send() {
+                self.plan_of_no_data()
+            } else {
+                self.plan(now, recovery)
+            };
             if !self.is_due(&plan, idle) {
                 self.keep_a_timer(now);
                 return;
@@ -140,13 +150,15 @@ impl Tcb {
             IdleSince::Arrival => self.last_arrival,
             IdleSince::Transmission => self.last_data_sent,
         };
-        let (rto, mut idle) = (self.rtt.rto(), now.saturating_since(since));
+        let mut idle = now.saturating_since(since);
         if !config.idle_halves {
-            if idle >= rto {
-                self.window.cwnd = self.window.cwnd.min(restart);
+            // A receiver's window is that most of the time: its RTO need not be computed.
+            if self.window.cwnd > restart && idle >= self.rtt.rto() {
+                self.window.cwnd = restart;
             }
             return;
         }
+        let rto = self.rtt.rto();
         if idle > rto && config.idle_raises_ssthresh && self.window.ssthresh != u32::MAX {
             let cwnd = self.window.cwnd / self.snd.mss;
             let least = ((cwnd >> 1) + (cwnd >> 2)) * self.snd.mss;
