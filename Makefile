@@ -39,8 +39,9 @@ test: setup  ## Everything that continuous integration checks; lists what it had
 sctp-trace: setup  ## The tool of study 002 on our captures: TEXT=the text that lists it.
 	@REXMIT_TEXT_002=$(TEXT) $(BIN)/pytest -m long tests/python/test_peers_sctp_trace.py
 
-long: setup  ## The rest of the matrices of which `make test` runs a sample.
-	@$(BIN)/pytest -m long --numprocesses=auto
+long: kernel  ## The rest of the matrices of which `make test` runs a sample, and what needs Linux 6.12 beside 6.1.
+	@$(BIN)/rexmit kernel build --version 6.12
+	@$(BIN)/pytest -m "long or second_kernel" --numprocesses=auto
 	@cargo test --quiet --locked --profile quick --package rexmit-sim --test causes -- --ignored
 
 fuzz: setup  ## Fuzz every target, guided by coverage, from the stored corpora; two minutes in all.

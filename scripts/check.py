@@ -193,7 +193,7 @@ def tests(scratch: Path) -> list[Check]:
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
         # The programs around stacks of other languages, too.
         Check("stacks", TESTS, [*LAST, PYTHON, "scripts/programs.py"], uses=["go"], behind=True),
-        # One process for each core.
+        # One process for each core. What wants a second kernel is in `make long`: few tests, a long build.
         Check(
             "pytest",
             TESTS,
@@ -227,9 +227,6 @@ def tests(scratch: Path) -> list[Check]:
         Check(
             "rexmitstack in Go", TESTS, ["go", "-C", "go/rexmitstack", "test", "./..."], ["go"], beside=True
         ),
-        # The second version has had all that time to compile; few tests want it.
-        Check("kernel 6.12", TESTS, [*LAST, PYTHON, "scripts/kernel.py", "6.12"], behind=True),
-        Check("pytest: kernel 6.12", TESTS, [*pytest(scratch / "kernel-6.12"), "-m", "second_kernel"]),
         # What needs no Linux, for systems that are not here: nothing of it is linked or run.
         Check("for Windows", TESTS, [*LAST, PYTHON, "scripts/check_targets.py", WINDOWS], behind=True),
         Check("for macOS", TESTS, [*LAST, PYTHON, "scripts/check_targets.py", MACOS], behind=True),

@@ -1,8 +1,7 @@
-"""Make sure that there is a kernel with a virtual clock before tests boot it: `kernel.py [VERSION]`.
+"""Make sure that there is a kernel with a virtual clock before tests boot it.
 
 With `REXMIT_REQUIRE_ALL=1` it is built where it is not in the cache, which takes some minutes. Elsewhere its
-absence is told as a skipped test is, with what to do. Builds take turns, and those of versions that stand
-before this one in `VERSIONS` come first, since more tests wait for them.
+absence is told as a skipped test is, with what to do.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import sys
 
 from rexmit.kernel import (
     DEFAULT_VERSION,
-    VERSIONS,
     BuildOptions,
     Kernel,
     KernelError,
@@ -26,9 +24,8 @@ from rexmit.run.progress import shown_progress
 def main() -> int:
     """0 if there is a kernel that starts, or if its absence may be skipped."""
     required = os.environ.get("REXMIT_REQUIRE_ALL") == "1"
-    version = sys.argv[1] if len(sys.argv) > 1 else DEFAULT_VERSION
     try:
-        kernel = built(version) if required else find_kernel(name=version)
+        kernel = built() if required else find_kernel(name=DEFAULT_VERSION)
     except KernelError as error:
         if required:
             return fail(error)
@@ -42,12 +39,10 @@ def main() -> int:
     return 0
 
 
-def built(version: str) -> Kernel:
-    """The kernel of this version, built now if it is not in the cache."""
+def built() -> Kernel:
+    """The kernel, built now if it is not in the cache."""
     with shown_progress() as progress:
-        for each in VERSIONS[: VERSIONS.index(version) + 1]:
-            kernel = build(BuildOptions(version=each, progress=progress))
-    return kernel
+        return build(BuildOptions(version=DEFAULT_VERSION, progress=progress))
 
 
 def fail(error: KernelError) -> int:

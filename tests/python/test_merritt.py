@@ -78,6 +78,7 @@ def test_the_readme_shows_what_the_wrong_systems_gave() -> None:
     assert f"<!-- power -->\n{power.page()}<!-- /power -->" in (STUDY / "README.md").read_text()
 
 
+@pytest.mark.long
 def test_a_wrong_system_is_caught_as_power_csv_says(results: Results) -> None:
     (_, right), (system, wrong) = measure("merritt-2010", loading([results]), ["no-ethernet"])
     stored = read_power("merritt-2010", STUDY)

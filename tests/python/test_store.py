@@ -149,7 +149,7 @@ def test_a_stop_loses_no_finished_run_and_a_resume_repeats_none(backend: Countin
     assert same_bytes(resumed, whole)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(stops=st.lists(st.integers(0, RUNS - 1), max_size=5), chunk=st.integers(1, 9))
 def test_stops_at_any_moments_change_nothing(stops: list[int], chunk: int) -> None:
     with tempfile.TemporaryDirectory() as work, pytest.MonkeyPatch.context() as patch:
