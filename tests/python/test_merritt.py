@@ -180,7 +180,7 @@ def test_the_report_is_one_page_with_the_figures(rexmit: Command, tmp_path: Path
     assert told.returncode == 0, told.stderr
     page = (tmp_path / "part" / "report.html").read_text()
     assert "1 level of link x 2 levels of path.up.queue x 1 level of offset" in page
-    assert "Published beside ours" in page
+    assert "Comparison with published values" in page
     assert page.count("<svg") >= 4
 
 

@@ -1,4 +1,4 @@
-"""Published beside ours: named checks with a difference, a tolerance and a verdict.
+"""Published values and ours: named checks with a difference, a tolerance and a verdict.
 
 What makes a comparison strict: each row of `published.csv` has a check of its own, a statement is judged by
 a number of ours as a printed value is, and a difference that is recorded holds *our* value in an interval of

@@ -84,7 +84,7 @@ def _pictures(pictures: Sequence[Picture], folder: str) -> Iterator[str]:
 def _comparison(document: Document) -> Iterator[str]:
     if not document.checks:
         return
-    yield "## Published beside ours"
+    yield "## Comparison with published values"
     yield f"{escape(document.counts)}."
     rows = [
         (

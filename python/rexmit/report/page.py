@@ -84,7 +84,7 @@ def _masthead(document: Document) -> str:
     if document.source:
         facts.append(html.escape(document.source))
     if document.counts:
-        facts.append(f'<a href="#comparison">published beside ours: {html.escape(document.counts)}</a>')
+        facts.append(f'<a href="#comparison">published values compared: {html.escape(document.counts)}</a>')
     line = " · ".join(fact for fact in facts if fact)
     return (
         f'<header class="masthead"><h1>{html.escape(document.title)}</h1>{question}'
@@ -120,7 +120,7 @@ def _sections(document: Document, explored: bool) -> Iterator[tuple[str, str, st
     elif document.no_figures:
         yield "figures", "Figures", f"<p>{html.escape(document.no_figures)}</p>"
     if document.checks or document.not_covered:
-        yield "comparison", "Published beside ours", _comparison(document)
+        yield "comparison", "Comparison with published values", _comparison(document)
     about = f"<p>{html.escape(document.description)}</p>" if document.description else ""
     yield "study", "Study", about + _factors(document)
     if document.testbed:
