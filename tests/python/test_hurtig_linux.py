@@ -169,3 +169,15 @@ def test_the_model_ends_each_flow_when_the_kernel_does(guest: None) -> None:
     assert runs["time_ms"].n_unique() > 50
     repaired = BESIDE.same_repairs(model, kernel)
     assert repaired["same"].to_list() == repaired["counted"].to_list()
+
+
+def test_a_profile_that_is_a_variant_of_the_kernel_sets_the_kernel(guest: None) -> None:
+    study = Study.load("hurtig-2006/model-short").set("path.rate", "1000 kbit/s").set("path.delay", "10 ms")
+    changed = {"inherits": "linux-6.1", "recovery": {"rack": False, "tail_probe": False}}
+    levels = {"named": "linux-6.1-no-rack", "changed": changed, "defaults": "linux-6.1"}
+    factor = "hosts.server.stack"
+    study = study.set(f"vary.{factor}", {"levels": list(levels.values()), "labels": list(levels)})
+    table = study.run(backend="uml", progress=False).table()
+    times = {name: table.filter(table[factor] == name)["time_ns"].to_list() for name in levels}
+    assert times["named"] == times["changed"]
+    assert times["named"] != times["defaults"]

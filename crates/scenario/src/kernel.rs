@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::host_spec::HostSpec;
 use crate::linux::LinuxSpec;
+use crate::profiles::variant_of_kernel;
 
 /// The settings of a host's kernel, and what of the scenario it cannot have.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,13 +18,17 @@ pub struct KernelSettings {
 }
 
 impl HostSpec {
-    /// What a real kernel is set to. It is a system of its own, so the profile's name means nothing to it; single
-    /// values that the scenario changes in a profile count where the kernel has a knob for them, and what
-    /// stands in `linux` counts before those.
+    /// What a real kernel is set to. It is a system of its own, so the profile's name means nothing to it, except
+    /// where it names a variant of that kernel, such as `linux-6.1-no-rack`; single values that the scenario changes in a
+    /// profile count where the kernel has a knob for them, and what stands in `linux` counts before those.
     pub fn kernel_settings(&self) -> KernelSettings {
         let mut settings = KernelSettings::default();
         // Where a program begins is not written by anybody.
-        for (key, value) in changed_values(&self.stack).into_iter().filter(|(key, _)| key != "folder") {
+        let named = self.stack.as_str().or_else(|| self.stack.get("inherits")?.as_str());
+        let variant =
+            named.and_then(variant_of_kernel).map(|table| changed_values(&table)).unwrap_or_default();
+        let own = changed_values(&self.stack);
+        for (key, value) in variant.into_iter().chain(own).filter(|(key, _)| key != "folder") {
             if translate(&key, &value, &mut settings.linux).is_none() {
                 settings.unsupported.push(format!("stack.{key}"));
             }
@@ -187,6 +192,17 @@ mod tests {
     #[test]
     fn a_name_means_nothing_to_a_real_kernel() {
         assert_eq!(settings(json!({ "stack": "freebsd-6.0" })), KernelSettings::default());
+    }
+
+    #[test]
+    fn a_variant_of_the_kernel_is_set_as_its_profile_says() {
+        let without = settings(json!({ "stack": "linux-6.1-no-rack" }));
+        assert_eq!((without.linux.recovery, without.linux.early_retrans), (Some(0), Some(0)));
+        assert!(without.unsupported.is_empty(), "{:?}", without.unsupported);
+        assert_eq!(settings(json!({ "stack": "linux-6.1" })), KernelSettings::default());
+        let stack = json!({ "inherits": "linux-6.1-no-rack", "recovery": { "rack": true } });
+        let changed = settings(json!({ "stack": stack, "linux": { "early_retrans": 3 } })).linux;
+        assert_eq!((changed.recovery, changed.early_retrans), (Some(1), Some(3)));
     }
 
     #[test]

@@ -216,6 +216,19 @@ fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
     Err(SpecError::new("", unknown_name("profile", name, &known)))
 }
 
+/// The profile of Linux 6.1 with its defaults.
+const KERNEL: &str = "linux-6.1";
+
+/// What the built-in profile of this name changes in that kernel; `None` where it is no variant of it.
+pub(crate) fn variant_of_kernel(name: &str) -> Option<Value> {
+    let mut own = parse(name, BUILTIN.get(name)?.text).ok()?;
+    if own.get("inherits")? != KERNEL {
+        return None;
+    }
+    own.remove("sources");
+    Some(Value::Object(own))
+}
+
 fn inherited(mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecError> {
     map.remove("sources");
     match map.remove("inherits") {
