@@ -15,6 +15,8 @@ import rexmit
 from click.testing import CliRunner
 from rexmit.cli.stack import stack
 
+from .conftest import Command
+
 EXAMPLES = Path(__file__).parents[2] / "examples/stacks"
 MINE = """
 import sys, time, random
@@ -224,3 +226,21 @@ far._followed = twice"""
     code, found = checked(of(text, tmp_path))
     assert code == 1
     assert found["answers calls that follow"]["found"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [("", "the command is empty"), ("  ", "the command is empty"), ("./a 'b", "cannot be split")],
+)
+def test_what_is_no_command_is_one_line(rexmit: Command, command: str, error: str) -> None:
+    done = rexmit("stack", "check", command)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert error in done.stderr
+
+
+def test_one_that_does_not_repeat_fails(tmp_path: Path) -> None:
+    text = """def set_timer(self, due):
+    super().set_timer(None if due is None else due + random.SystemRandom().randrange(1, 10**8))"""
+    code, checks = checked(of(text, tmp_path))
+    assert (checks["reads no clock"]["found"], code) == ("failed", 1)
+    assert checks["is the same again"]["text"].startswith("no: ")

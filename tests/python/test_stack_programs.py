@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 import rexmit
+from rexmit.run.stack_programs import programs_in
 
 EXAMPLES = Path(__file__).parents[2] / "examples/stacks"
 STOP_AND_WAIT = f"{sys.executable} {EXAMPLES}/stop_and_wait.py"
@@ -228,7 +229,7 @@ AS_TCP = {
     "gives too much": ("def read(self, now, most): return bytes(most + 1)", "were asked for"),
     "gives others": (
         "def read(self, now, most): return b'x' * len(super().read(now, most))",
-        "at another place of the stream",
+        "bytes were read at another place of the stream",
     ),
     "a timer for ever": (
         "def packet(self, now, data): self.set_timer(now)\n    def timer(self, now): self.set_timer(now)",
@@ -324,6 +325,35 @@ serve(Drawn, name="drawn")
     study(of(program(text))).run(progress=False, out=tmp_path / "out")
     provenance = json.loads((tmp_path / "out/provenance.json").read_text())
     assert provenance["sessions"][-1]["repeats"] == "sizes-and-times"
+
+
+CLOCKED = """
+import random
+from rexmit.stack import serve
+from stop_and_wait import StopAndWait
+class Clocked(StopAndWait):
+    def set_timer(self, due):
+        super().set_timer(None if due is None else due + random.SystemRandom().randrange(1, 10**8))
+serve(Clocked, name="clocked")
+"""
+
+
+@pytest.mark.parametrize("setting", ["stack.program", "stack", ""])
+def test_programs_that_vary_are_each_repeated_and_their_results_open_again(
+    program: Write, tmp_path: Path, setting: str
+) -> None:
+    same, other = STOP_AND_WAIT, program(CLOCKED)
+    stacks = {"stack.program": [same, other], "stack": [of(same), of(other), "rfc"]}
+    levels = stacks.get(setting, [{"stack": of(same)}, {"stack": of(other)}])
+    name = f"hosts.server.{setting}".rstrip(".")
+    varied = study(of(same), vary={name: levels}).set("path.down.drop", "5..9")
+    done = varied.run(progress=False, out=tmp_path / "out")
+    assert done.table()["completed"].all()
+    again = rexmit.open_results(tmp_path / "out")
+    assert len(again) == len(levels)
+    provenance = json.loads((tmp_path / "out/provenance.json").read_text())
+    assert provenance["sessions"][-1]["repeats"] == "none"
+    assert programs_in(varied.spec.scenario_of(1)) == f"{other} at the server"
 
 
 def test_a_results_folder_that_is_opened_starts_no_program(tmp_path: Path) -> None:

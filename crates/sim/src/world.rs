@@ -462,7 +462,6 @@ impl World {
                 None => row.completed = false,
             }
         }
-        let mut misplaced = 0;
         let mut timeouts: ByHost<u64> = self.network.hosts().map(|_| 0).collect();
         for (at, end) in self.ends.iter() {
             let counters = end.connection.counters();
@@ -471,7 +470,6 @@ impl World {
             row.data_segments += counters.data_segments;
             row.retransmits += counters.retransmits;
             row.fast_retransmits += counters.fast_retransmits;
-            misplaced += end.connection.misplaced_bytes();
         }
         if self.has_many {
             row.timeouts = timeouts.values().sum();
@@ -481,7 +479,7 @@ impl World {
         if let Some(post) = self.post.take() {
             (row.messages, self.messages) = post.finish(&self.network);
         }
-        row.error = self.error(row.completed, misplaced);
+        row.error = self.error(row.completed);
         row.intervals = self.meter.take().map(|meter| meter.finish(self.now, &self.ends)).unwrap_or_default();
         if let Some(ledger) = self.ledger.take() {
             ledger.finish(&mut row, resolved, &mut self.links, &self.ends);
@@ -490,10 +488,13 @@ impl World {
         row
     }
 
-    fn error(&self, completed: bool, misplaced: u64) -> Option<String> {
-        if misplaced > 0 {
+    fn error(&self, completed: bool) -> Option<String> {
+        let host = |at: EndIndex| self.network.host_name(self.ends.host(at));
+        let mut misplaced = self.ends.iter().map(|(at, end)| (at, end.connection.misplaced_bytes()));
+        if let Some((at, bytes)) = misplaced.find(|(_, bytes)| *bytes > 0) {
             return Some(format!(
-                "{misplaced} bytes arrived at another place of the stream: a fault of the stack"
+                "at the {}, {bytes} bytes were read at another place of the stream, or changed: a fault of its stack or of the peer's",
+                host(at)
             ));
         }
         if let Some(failure) = self.ends.values().find_map(|end| end.connection.failure()) {
@@ -512,7 +513,9 @@ impl World {
             } else if gave_up > 0 {
                 "a connection was given up or reset before its transfer was complete".to_string()
             } else {
-                "nothing more could happen before the transfer was complete".to_string()
+                let open = self.ends.iter().find(|(_, end)| !end.ended).map(|(at, _)| host(at));
+                let open = open.map(|name| format!(": the end at the {name} is open")).unwrap_or_default();
+                format!("nothing more could happen before the transfer was complete{open}")
             },
         )
     }

@@ -21,7 +21,7 @@ from rexmit.run.shard import runs_of, shard_of
 from rexmit.study import Design, Factor
 from rexmit.study.design import LARGEST_SEED, parse_design
 from rexmit.study.factors import factor_from_record
-from rexmit.study.profiles import is_file
+from rexmit.study.profiles import is_file, stacks_of
 from rexmit.tables import Column, responses, run_columns
 
 STUDY_JSON = "study.json"
@@ -175,13 +175,9 @@ def _of_design(record: dict[str, Any]) -> Iterator[str]:
 
 def _of_levels(key: str, factor: Factor) -> Iterator[str]:
     """Levels that would have a profile read."""
-    for setting in factor.settings or (factor.name,):
-        if not setting.startswith("hosts"):
-            continue
-        for number in range(len(factor.levels)):
-            value = factor.assigned(number)[setting]
-            for host in (value, *(value.values() if isinstance(value, dict) else ())):
-                stack = host["stack"] if isinstance(host, dict) and "stack" in host else host
+    for number in range(len(factor.levels)):
+        for setting, value in factor.assigned(number).items():
+            for stack in stacks_of(setting, value):
                 yield from _of_stack(f"{key}: {setting}", stack)
 
 

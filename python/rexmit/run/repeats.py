@@ -18,25 +18,34 @@ Capture = Callable[[int, Mapping[str, Path]], Mapping[str, Any]]
 """Runs a run again with a capture at each host, by its name, and returns its row."""
 
 
+LEVELS = ("none", "sizes-and-times", "bytes")
+"""How far a run is the same again, from the least."""
+
+
 @dataclass(frozen=True)
 class Repeats:
-    """What came of running one run twice more. `level` is `bytes`, `sizes-and-times`, or `none`."""
+    """What came of running one run twice more. `level` is `bytes`, `sizes-and-times`, or `none`.
+
+    `stacks` names the programs that are stacks in it, such as `./mine at the server`.
+    """
 
     run: int
     level: str
     why: str = ""
+    stacks: str = ""
 
     @property
     def words(self) -> str:
         """One line for people."""
+        run = f"run {self.run}" + (f", with {self.stacks}," if self.stacks else "")
         if self.level == "bytes":
-            return f"run {self.run} repeats to the byte"
+            return f"{run} repeats to the byte"
         if self.level == "sizes-and-times":
             return (
-                f"run {self.run} repeats in the sizes and times of its packets, not in their bytes: "
+                f"{run} repeats in the sizes and times of its packets, not in their bytes: "
                 "a program takes random numbers from the processor"
             )
-        return f"run {self.run} does not repeat: {self.why}"
+        return f"{run} does not repeat: {self.why}"
 
 
 def repeats(run: int, hosts: Sequence[str], capture: Capture) -> Repeats:

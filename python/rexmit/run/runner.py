@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,12 @@ from rexmit.run.keeping import Keep
 from rexmit.run.lock import FolderLock
 from rexmit.run.measured import Measured
 from rexmit.run.provenance import Provenance, usable_cores
-from rexmit.run.repeats import Repeats, repeats
+from rexmit.run.repeats import LEVELS, Repeats, repeats
 from rexmit.run.results import Results, check_table, did_fail
 from rexmit.run.schema import KEY, SCHEMA
 from rexmit.run.shard import Shard, checked, runs_of
 from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
+from rexmit.run.stack_programs import programs_in, varies_programs
 from rexmit.run.stopping import stop_flag, workers
 from rexmit.run.store import PROVENANCE, RUNS, Store
 from rexmit.run.tables import TABLE_KINDS, write_tables
@@ -327,22 +328,33 @@ class _Session:
         return found
 
     def _repeats(self, results: Results) -> Repeats | None:
-        """How far runs of programs are the same again, by the first that did not fail; None of all else."""
+        """How far runs of programs are the same again; None of all else.
+
+        The first run of each program that did not fail is repeated; the least of what came of them counts.
+        """
         programs = self._spec.has_programs or getattr(self._backend, "has_stack_programs", False)
-        if not programs or self._backend.real_time or self._cluster is not None:
+        if not programs or self._backend.real_time or self._cluster is not None or not results.new_runs:
             return None
-        table = results.arrow()
-        well = table.column("run").filter(pc.invert(did_fail(table)))
-        if not len(well) or not results.new_runs:
-            return None
-        run = well[0].as_py()
-        hosts = HostNames(self._spec).of(run)
-        told = repeats(run, hosts, self._backend.capture)
-        if told.level == "none":
-            self._warn(told.words)
-        elif self._options.note:
-            self._options.note(told.words)
-        return told
+        hosts, found = HostNames(self._spec), []
+        for stacks, run in self._first_of_each_program(results).items():
+            told = replace(repeats(run, hosts.of(run), self._backend.capture), stacks=stacks)
+            found.append(told)
+            if told.level == "none":
+                self._warn(told.words)
+            elif self._options.note:
+                self._options.note(told.words)
+        return min(found, key=lambda told: LEVELS.index(told.level), default=None)
+
+    def _first_of_each_program(self, results: Results) -> dict[str, int]:
+        """The first run that did not fail with each program, or combination of them, that is a stack."""
+        table, first = results.arrow(), dict[str, int]()
+        many, last = varies_programs(self._spec), -1
+        for run in table.column("run").filter(pc.invert(did_fail(table))).to_pylist():
+            point = run // self._spec.design.replications
+            if point != last and (many or not first):
+                first.setdefault(programs_in(self._spec.scenario_of(run)), run)
+                last = point
+        return first
 
     def _stop_if_asked(self, stop: list[int], done: int, total: int) -> None:
         if stop:

@@ -11,7 +11,7 @@ from typing import Any
 from rexmit.errors import RexmitError, one_line
 from rexmit.run.backends import open_backend
 from rexmit.run.repeats import Repeats, repeats
-from rexmit.run.stack_line import Answer, Line, LineError
+from rexmit.run.stack_line import Answer, Line, LineError, words_of
 from rexmit.run.stack_programs import FAILURE, asked_programs
 from rexmit.run.stacks import MODEL
 from rexmit.study import StudySpec
@@ -19,6 +19,9 @@ from rexmit.study.spec import parse_spec
 
 PEERS = {"tcp": "linux-6.1", "sctp": "rfc9260", "quic": None}
 """The model that a program of each protocol is checked against; QUIC has none, so that it meets itself."""
+
+NO_ANSWER = "no answer within"
+"""What an error says of a program that does not answer in time."""
 
 LOST = 12
 """So many packets from either side are lost, each in a run of its own."""
@@ -75,15 +78,20 @@ UP = {"from": "client", "to": "server", "writes": "20 x 1000 bytes"}
 def check_program(command: str, protocol: str, folder: Path, *, lead: bool = False) -> Iterator[Check]:
     """Checks a program, which begins in this folder, with its clock led or not.
 
-    Ends early where it does not start.
+    Ends early where it does not start, or gives no answer. Raises UsageError for a command without words.
     """
+    words_of(command)
     asked = _Asked(command, protocol, folder, lead)
     started, hello = _starts(asked)
     yield started
     if hello is None:
         return
     for name, spec in _runs(asked):
-        yield _run(name, spec)
+        found = _run(name, spec)
+        yield found
+        if NO_ANSWER in found.text:
+            yield Check("the rest", "told", "not tried with a program that may not answer")
+            return
     if hello.datagrams and asked.protocol == "quic":
         for name, spec in _runs_of_datagrams(asked):
             yield _run(name, spec)
@@ -287,8 +295,7 @@ def _again(asked: _Asked) -> Iterator[Check]:
     )
     late = f"with {PAUSE} of real time before each call"
     if same.level == "none":
-        found = "failed" if asked.lead else "told"
-        yield Check("reads no clock", found, f"cannot be seen of what is not the same again; {advice}")
+        yield Check("reads no clock", "failed", f"it reads one, or draws random numbers of its own; {advice}")
     elif slow.level == "none":
         yield Check("reads no clock", "failed", f"{late}, {slow.why}; {advice}")
     else:

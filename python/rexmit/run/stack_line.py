@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from rexmit import _native
+from rexmit.errors import UsageError, one_line
 from rexmit.run.processes import end_group
 
 _NAMES = ("HELLO", "OPEN", "CONNECT", "PACKET", "TIMER", "WRITE", "READ", "CLOSE", "ABORT", "BYE")
@@ -39,6 +40,22 @@ class Answer:
     follows: bool = False
 
 
+def words_of(command: str) -> list[str]:
+    """The words of a command as a shell splits them.
+
+    Raises UsageError where there are none, or a quote is open.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(
+            f"the command {command!r} cannot be split into words: {one_line(error).lower()}"
+        ) from None
+    if not words:
+        raise UsageError("the command is empty; name a program, such as './mine --fast'")
+    return words
+
+
 class Line:
     """A program that has been started, its clock led where that is said; it ends with the block."""
 
@@ -46,7 +63,7 @@ class Line:
         self.now = 0
         self._protocol = protocol
         self._ends = 0
-        words = shlex.split(command)
+        words = words_of(command)
         if "/" in words[0]:
             words[0] = str(folder / words[0])
         self._lead = _native.Lead(bytes(16)) if lead else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from rexmit import _native
 from rexmit.study import StudySpec
+from rexmit.study.settings import Table
 
 PROGRAM = "program"
 """The code of a host whose stack is a program."""
@@ -60,3 +61,20 @@ def _scenarios(spec: StudySpec) -> Iterator[dict[str, Any]]:
             for level in range(1, len(factor.levels)):
                 levels = [level if other == at else 0 for other in range(len(design.factors))]
                 yield dict(spec.scenario_of(design.number(levels)))
+
+
+def varies_programs(spec: StudySpec) -> bool:
+    """Whether its runs may have different programs as stacks."""
+    settings = (name for factor in spec.design.factors for name in factor.settings or (factor.name,))
+    return any(_VARIED.fullmatch(name) for name in settings)
+
+
+def programs_in(scenario: Table) -> str:
+    """The programs that are stacks of its hosts, such as `./mine at the server`; equal where the same run."""
+    found = []
+    for name, host in scenario.get("hosts", {}).items():
+        stack = host.get("stack") if isinstance(host, dict) else None
+        if isinstance(stack, dict) and PROGRAM in stack:
+            command = stack[PROGRAM]
+            found.append(f"{command if isinstance(command, str) else ' '.join(command)} at the {name}")
+    return ", ".join(found)

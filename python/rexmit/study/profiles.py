@@ -9,10 +9,10 @@ from typing import Any, TypeGuard
 
 from rexmit.errors import StudyError
 from rexmit.inputs import PROFILE, read_toml
-from rexmit.study.factors import Factor
+from rexmit.study.factors import TOGETHER, Factor
 from rexmit.study.settings import Table, get_setting, with_setting
 
-_STACK = re.compile(r"hosts\.[^.]+\.stack(\.inherits)?")
+_STACK = re.compile(r"hosts\.[^.]+\.stack(\.inherits)*")
 _HOST = re.compile(r"hosts\.[^.]+")
 
 
@@ -33,23 +33,37 @@ def inline_stacks(scenario: Table, folder: Path) -> Table:
 def inline_levels(factor: Factor, folder: Path) -> Factor:
     """The factor with the content of every profile's file in its levels; the labels stay as written."""
     name = f"vary.{factor.name}"
-    if _STACK.fullmatch(factor.name):
-        levels = [_whole_stack(level, folder, name, ()) for level in factor.levels]
-    elif _HOST.fullmatch(factor.name):
-        levels = [
-            {**level, "stack": _whole_stack(level["stack"], folder, name, ())}
-            if isinstance(level, dict) and "stack" in level
-            else level
-            for level in factor.levels
-        ]
-    else:
-        return factor
+    levels = []
+    for number in range(len(factor.levels)):
+        assigned = {
+            setting: _whole_level(setting, value, folder, name)
+            for setting, value in factor.assigned(number).items()
+        }
+        levels.append({TOGETHER: assigned} if factor.settings else assigned[factor.name])
     return replace(factor, levels=tuple(levels))
+
+
+def stacks_of(setting: str, value: Any) -> list[Any]:
+    """The stacks that a value of this setting gives to hosts: what names a profile."""
+    if setting == "hosts":
+        hosts = value.values() if isinstance(value, dict) else ()
+        return [host["stack"] for host in hosts if isinstance(host, dict) and "stack" in host]
+    if _HOST.fullmatch(setting):
+        return [value["stack"]] if isinstance(value, dict) and "stack" in value else []
+    return [value] if _STACK.fullmatch(setting) else []
 
 
 def is_file(stack: Any) -> TypeGuard[str]:
     """Whether a stack is the name of a profile's file, and not of a profile of the package."""
     return isinstance(stack, str) and (stack.endswith(".toml") or "/" in stack)
+
+
+def _whole_level(setting: str, value: Any, folder: Path, name: str) -> Any:
+    if _STACK.fullmatch(setting):
+        return _whole_stack(value, folder, name, ())
+    if _HOST.fullmatch(setting) and isinstance(value, dict) and "stack" in value:
+        return {**value, "stack": _whole_stack(value["stack"], folder, name, ())}
+    return value
 
 
 def _whole_stack(stack: Any, folder: Path, name: str, readers: tuple[Path, ...]) -> Any:
