@@ -179,5 +179,6 @@ def test_a_profile_that_is_a_variant_of_the_kernel_sets_the_kernel(guest: None) 
     study = study.set(f"vary.{factor}", {"levels": list(levels.values()), "labels": list(levels)})
     table = study.run(backend="uml", progress=False).table()
     times = {name: table.filter(table[factor] == name)["time_ns"].to_list() for name in levels}
-    assert times["named"] == times["changed"]
-    assert times["named"] != times["defaults"]
+    # The moments at which runs begin are drawn anew for each level, within a tick.
+    assert times["named"] == pytest.approx(times["changed"], abs=1.1e6)
+    assert max(abs(a - b) for a, b in zip(times["named"], times["defaults"], strict=True)) > 100e6

@@ -346,7 +346,8 @@ def test_programs_that_vary_are_each_repeated_and_their_results_open_again(
     stacks = {"stack.program": [same, other], "stack": [of(same), of(other), "rfc"]}
     levels = stacks.get(setting, [{"stack": of(same)}, {"stack": of(other)}])
     name = f"hosts.server.{setting}".rstrip(".")
-    varied = study(of(same), vary={name: levels}).set("path.down.drop", "5-9")
+    down = {"from": "server", "to": "client", "writes": "20 x 1000 bytes"}
+    varied = study(of(same), vary={name: levels}).set("transfers", [down]).set("path.down.drop", "5")
     done = varied.run(progress=False, out=tmp_path / "out")
     assert done.table()["completed"].all()
     again = rexmit.open_results(tmp_path / "out")
