@@ -37,14 +37,18 @@ def make(page: Page) -> None:
 
 
 def positions(repaired: pl.DataFrame) -> str:
-    """Which packets are repaired how on more than half of the paths, a row a stack."""
-    lines = ["| stack | paths | packets | fast | probe | timer |", "| --- | ---: | ---: | --- | --- | --- |"]
+    """Which packets are repaired how on more than half of the paths, and which in no such way, a row a stack."""
+    lines = [
+        "| stack | paths | packets | fast | probe | timer | none of these |",
+        "| --- | ---: | ---: | --- | --- | --- | --- |",
+    ]
     by = shares(repaired)
     for stack in stacks(repaired):
         part = repaired.filter((pl.col(STACK) == stack) & (pl.col("lost") == 0))
-        most = {lost: max(parts, key=lambda kind: parts[kind]) for lost, parts in by[stack].items()}
+        most = {lost: _usual(parts) for lost, parts in by[stack].items()}
         cells = [
-            spans(lost for lost, kind in most.items() if kind == wanted) for wanted in (FAST, PROBE, TIMER)
+            spans(lost for lost, kind in most.items() if kind == wanted)
+            for wanted in (FAST, PROBE, TIMER, None)
         ]
         nothing = spans(lost for lost, kind in most.items() if kind == NOTHING)
         assert nothing == "-", (stack, nothing)
@@ -52,6 +56,12 @@ def positions(repaired: pl.DataFrame) -> str:
         count = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
         lines.append(f"| {stack} | {part.height} | {count} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _usual(parts: dict[str, float]) -> str | None:
+    """The kind of repair on more than half of the paths; None where there is none."""
+    kind = max(parts, key=lambda one: parts[one])
+    return kind if parts[kind] > 0.5 else None
 
 
 def spans(numbers: Iterable[int]) -> str:
