@@ -115,6 +115,13 @@ def test_a_setting_of_the_command_line_has_no_line(rexmit: Command, study_file: 
     assert 'small.toml: path.rate: "1 Mbit" is not a rate' in done.stderr
 
 
+def test_what_mending_leaves_out_is_not_told_to_be_missing(rexmit: Command) -> None:
+    study = Path(__file__).parents[2] / "examples/stacks/quic-losses.toml"
+    done = rexmit("run", study, "--set", 'hosts.client.stack="rfc"')
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "hosts: server has quic, client tcp: give both stacks of one protocol" in done.stderr
+
+
 def test_no_study_of_the_package_has_a_slip() -> None:
     """Mending must find nothing where nothing is wrong."""
     for entry in list_studies()[::4]:

@@ -114,7 +114,7 @@ def _slips(table: Table, parse: Parse) -> Iterator[Slip]:
         slip = _first(table, parse)
         if slip is None or len(told) >= MOST:
             return
-        follows = any(_related(slip.place, other) for other in told)
+        follows = any(_related(slip.place, other) or _lacks(slip, other) for other in told)
         if not follows:
             told.append(slip.place)
             yield replace(slip, key=_as_written(slip.key, meant), place=_as_written(slip.place, meant))
@@ -128,6 +128,12 @@ def _as_written(key: str, meant: dict[str, str]) -> str:
         if key == new or key.startswith(f"{new}."):
             return old + key[len(new) :]
     return key
+
+
+def _lacks(slip: Slip, place: str) -> bool:
+    """Whether it tells that what stood at `place` is missing, which mending has left out."""
+    missing = _MISSING.match(slip.message)
+    return missing is not None and place.rpartition(".")[2] == missing[1]
 
 
 def _related(one: str, other: str) -> bool:
