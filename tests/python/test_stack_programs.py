@@ -18,6 +18,8 @@ import pytest
 import rexmit
 from rexmit.run.stack_programs import programs_in
 
+from .conftest import Command
+
 EXAMPLES = Path(__file__).parents[2] / "examples/stacks"
 STOP_AND_WAIT = f"{sys.executable} {EXAMPLES}/stop_and_wait.py"
 
@@ -355,6 +357,28 @@ def test_programs_that_vary_are_each_repeated_and_their_results_open_again(
     provenance = json.loads((tmp_path / "out/provenance.json").read_text())
     assert provenance["sessions"][-1]["repeats"] == "none"
     assert programs_in(varied.spec.scenario_of(1)) == f"{other} at the server"
+
+
+def test_the_command_fails_where_a_program_does_not_repeat(
+    rexmit: Command, program: Write, tmp_path: Path
+) -> None:
+    stack = json.dumps(program(CLOCKED))
+    (tmp_path / "one.toml").write_text(
+        f"""
+title = "one"
+[scenario]
+hosts.server.stack = {{ program = {stack} }}
+hosts.client.stack = "rfc"
+path = {{ rate = "10 Mbit/s", delay = "10 ms", down.drop = "5" }}
+transfers = [{{ from = "server", to = "client", writes = "20 x 1000 bytes" }}]
+"""
+    )
+    done = rexmit("run", "one.toml", "--out", "out")
+    assert done.returncode == 1, done.stderr
+    assert f"{json.loads(stack)} at the server, does not repeat: at the " in done.stderr
+    assert rexmit("run", "one.toml", "--out", "out", "--resume").returncode == 0
+    led = rexmit("run", "one.toml", "--out", "led", "--set", "hosts.server.stack.lead=true")
+    assert (led.returncode, "repeats to the byte" in led.stderr) == (0, True), led.stderr
 
 
 def test_a_results_folder_that_is_opened_starts_no_program(tmp_path: Path) -> None:

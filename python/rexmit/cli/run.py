@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,9 +15,11 @@ from rexmit.kernel import DEFAULT_VERSION
 from rexmit.run import Results, RunOptions, run_study
 from rexmit.run.capture import CAPTURE_CHOICES
 from rexmit.run.progress import shown_study
+from rexmit.run.repeats import LEVELS
 from rexmit.run.results import failures_of
 from rexmit.run.scheduler import what_is_trusted
 from rexmit.run.shard import Shard, parse_shard, told
+from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
 from rexmit.study import StudySpec, load_spec
 from rexmit.study.settings import parse_assignment
 from rexmit.units import plural
@@ -148,7 +151,8 @@ def run(
     """Run STUDY, a built-in one by its name or yours by its file, and store its results.
 
     Stopping or killing the command loses no finished run: repeat it with --resume. Exit code 1 if a run
-    failed or did not complete; all runs are stored in any case.
+    failed or did not complete, or if a program that is a host's stack does not repeat; all runs are
+    stored in any case.
     """
     spec = _spec(study, settings, seed)
     part = None if shard is None else parse_shard(shard)
@@ -167,7 +171,7 @@ def run(
         except StudyError as error:
             raise _with_hint(error, spec, settings) from None
     failed = _tell(results, folder, time.monotonic() - began, as_json)
-    context.exit(1 if failed else 0)
+    context.exit(1 if failed or _differs_again(results) else 0)
 
 
 def _place(name: str, part: Shard | None) -> Path:
@@ -192,6 +196,14 @@ def _with_hint(error: StudyError, spec: StudySpec, settings: tuple[str, ...]) ->
         if isinstance(value, list) and name not in factors and f"{name}:" in str(error):
             return StudyError(f"{error}; to vary it, use --set vary.{name}=...")
     return error
+
+
+def _differs_again(results: Results) -> bool:
+    """Whether a run of this session with a program as a host's stack was another one when it was repeated."""
+    if not results.new_runs or STACK_PROGRAMS not in results.study:
+        return False
+    session: dict[str, Any] = results.provenance()["sessions"][-1]
+    return session.get("repeats") == LEVELS[0]
 
 
 def _tell(results: Results, folder: Path, seconds: float, as_json: bool) -> int:

@@ -45,7 +45,8 @@ class Repeats:
                 f"{run} repeats in the sizes and times of its packets, not in their bytes: "
                 "a program takes random numbers from the processor"
             )
-        return f"{run} does not repeat: {self.why}"
+        lead = "; `stack.lead` may lead a program's clock and random numbers" if self.stacks else ""
+        return f"{run} does not repeat: {self.why}{lead}"
 
 
 def repeats(run: int, hosts: Sequence[str], capture: Capture) -> Repeats:
