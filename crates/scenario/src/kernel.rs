@@ -25,8 +25,7 @@ impl HostSpec {
         let mut settings = KernelSettings::default();
         // Where a program begins is not written by anybody.
         let named = self.stack.as_str().or_else(|| self.stack.get("inherits")?.as_str());
-        let variant =
-            named.and_then(variant_of_kernel).map(|table| changed_values(&table)).unwrap_or_default();
+        let variant = named.and_then(variant_of_kernel).map(changed_values).unwrap_or_default();
         let own = changed_values(&self.stack);
         for (key, value) in variant.into_iter().chain(own).filter(|(key, _)| key != "folder") {
             if translate(&key, &value, &mut settings.linux).is_none() {

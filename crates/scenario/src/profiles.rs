@@ -83,13 +83,15 @@ fn made() -> MutexGuard<'static, HashMap<String, StackProfile>> {
 /// More of them are not kept at a time.
 const MOST_MADE: usize = 256;
 
-/// A profile that comes with rexmit. Both forms are made when they are first asked for.
+/// A profile that comes with rexmit. Each form is made when it is first asked for.
 #[derive(Default)]
 struct Builtin {
     text: &'static str,
     /// With what it inherits.
     table: OnceLock<Value>,
     profile: OnceLock<StackProfile>,
+    /// What it changes in [`KERNEL`], where it inherits from that.
+    variant: OnceLock<Option<Value>>,
 }
 
 static BUILTIN: LazyLock<HashMap<&'static str, Builtin>> = LazyLock::new(|| {
@@ -100,6 +102,15 @@ impl Builtin {
     fn table(&self, name: &str) -> &Value {
         let made = || parse(name, self.text).and_then(|own| inherited(own, 0));
         self.table.get_or_init(|| made().unwrap_or_else(|e| panic!("{name}: {e}")))
+    }
+
+    fn variant(&self, name: &str) -> Option<&Value> {
+        let made = || {
+            let mut own = parse(name, self.text).ok()?;
+            own.remove("sources");
+            (own.get("inherits")? == KERNEL).then_some(Value::Object(own))
+        };
+        self.variant.get_or_init(made).as_ref()
     }
 
     fn profile(&self, name: &str) -> &StackProfile {
@@ -220,13 +231,8 @@ fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
 const KERNEL: &str = "linux-6.1";
 
 /// What the built-in profile of this name changes in that kernel; `None` where it is no variant of it.
-pub(crate) fn variant_of_kernel(name: &str) -> Option<Value> {
-    let mut own = parse(name, BUILTIN.get(name)?.text).ok()?;
-    if own.get("inherits")? != KERNEL {
-        return None;
-    }
-    own.remove("sources");
-    Some(Value::Object(own))
+pub(crate) fn variant_of_kernel(name: &str) -> Option<&'static Value> {
+    BUILTIN.get(name)?.variant(name)
 }
 
 fn inherited(mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecError> {
