@@ -122,6 +122,21 @@ def test_what_mending_leaves_out_is_not_told_to_be_missing(rexmit: Command) -> N
     assert "hosts: server has quic, client tcp: give both stacks of one protocol" in done.stderr
 
 
+def test_what_is_missing_beside_another_slip_is_told(rexmit: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(
+        """title = "two"
+[scenario]
+path = { rate = "10 Mbit/s", delay = "10 ms" }
+transfers = [{ from = "server", to = "client", writes = "20 x 1000 bytes" }]
+hosts.server.stack = "linux-9"
+hosts.client.tick_phase = "1 ms"
+"""
+    )
+    first, second = rexmit("run", "two.toml").stderr.splitlines()
+    assert "two.toml:5: hosts.server.stack: unknown profile `linux-9`" in first
+    assert "two.toml:6: hosts.client: `stack` is missing" in second
+
+
 def test_no_study_of_the_package_has_a_slip() -> None:
     """Mending must find nothing where nothing is wrong."""
     for entry in list_studies()[::4]:

@@ -14,6 +14,7 @@ import pytest
 import rexmit
 from click.testing import CliRunner
 from rexmit.cli.stack import stack
+from rexmit.run import stack_check
 
 from .conftest import Command
 
@@ -236,6 +237,20 @@ def test_what_is_no_command_is_one_line(rexmit: Command, command: str, error: st
     done = rexmit("stack", "check", command)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert error in done.stderr
+
+
+def test_one_that_does_not_answer_ends_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = stack_check._Asked.spec
+
+    def impatient(self: Any, host: str, transfers: list[dict[str, Any]], **more: Any) -> Any:
+        stack = {"answer_within": "500 ms"} | more.pop("stack", {})
+        return spec(self, host, transfers, stack=stack, **more)
+
+    monkeypatch.setattr(stack_check._Asked, "spec", impatient)
+    code, checks = checked(of("def write(self, now, data, how): time.sleep(1000)", tmp_path))
+    assert code == 1
+    *_, hangs, rest = checks.values()
+    assert (hangs["found"], rest["found"], rest["name"]) == ("failed", "told", "the rest")
 
 
 def test_one_that_does_not_repeat_fails(tmp_path: Path) -> None:

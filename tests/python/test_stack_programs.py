@@ -16,7 +16,8 @@ from typing import Any
 import polars as pl
 import pytest
 import rexmit
-from rexmit.run.stack_programs import programs_in
+from rexmit.run.backends import BackendOptions, open_backend
+from rexmit.run.stack_programs import names_programs, programs_in
 
 from .conftest import Command
 
@@ -357,6 +358,31 @@ def test_programs_that_vary_are_each_repeated_and_their_results_open_again(
     provenance = json.loads((tmp_path / "out/provenance.json").read_text())
     assert provenance["sessions"][-1]["repeats"] == "none"
     assert programs_in(varied.spec.scenario_of(1)) == f"{other} at the server"
+    # Whoever opens them starts none.
+    started = tmp_path / "started"
+    Path(other.split()[-1]).write_text(f"open({str(started)!r}, 'w')\n")
+    with pytest.raises(rexmit.UsageError, match="no command starts what a results folder names"):
+        again.trace(1)
+    with warnings.catch_warnings(record=True):
+        rexmit.write_report(again, tmp_path / "page.html", runs="all")
+    assert not started.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "levels"),
+    [
+        ("hosts", [{"server": {"stack": {"program": "./p"}}}]),
+        ("hosts.server", ["rfc", {"stack": {"inherits": {"program": "./p"}}}]),
+        ("hosts.server.stack", ["rfc", {"program": "./p"}]),
+        ("hosts.server.stack.inherits", [{"program": ["./p"]}]),
+        ("hosts.server.stack.program", ["./p"]),
+    ],
+)
+def test_a_program_is_seen_though_its_scenario_cannot_be_resolved(setting: str, levels: list[Any]) -> None:
+    spec = study("there-is-no-such-profile", vary={setting: levels}).spec
+    assert names_programs(spec)
+    with pytest.raises(rexmit.UsageError, match="no command starts what a results folder names"):
+        open_backend("model", spec, BackendOptions(programs=False))
 
 
 def test_the_command_fails_where_a_program_does_not_repeat(

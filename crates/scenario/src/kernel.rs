@@ -23,10 +23,10 @@ impl HostSpec {
     /// profile count where the kernel has a knob for them, and what stands in `linux` counts before those.
     pub fn kernel_settings(&self) -> KernelSettings {
         let mut settings = KernelSettings::default();
-        // Where a program begins is not written by anybody.
         let named = self.stack.as_str().or_else(|| self.stack.get("inherits")?.as_str());
         let variant = named.and_then(variant_of_kernel).map(changed_values).unwrap_or_default();
         let own = changed_values(&self.stack);
+        // Where a program begins is not written by anybody.
         for (key, value) in variant.into_iter().chain(own).filter(|(key, _)| key != "folder") {
             if translate(&key, &value, &mut settings.linux).is_none() {
                 settings.unsupported.push(format!("stack.{key}"));

@@ -87,13 +87,12 @@ pub(crate) struct Point {
 /// Levels of a factor that are tried before all others, so that a typing error in one is told at once.
 const LEVELS_TRIED_FIRST: usize = 1000;
 
-/// Whether a level of a factor may say whose code a host runs: by its name, by that of a table around it, or among several
-/// settings.
+/// Whether a level of a factor may say whose code a host runs: by its name, by a stack that is a program, by a table around
+/// them, or among several settings.
 fn sets_a_code(factor: &str, level: &Value) -> bool {
     let may = |setting: &str| {
-        setting == "hosts"
-            || setting.strip_prefix("hosts.").is_some_and(|rest| !rest.contains('.'))
-            || setting.strip_prefix("hosts.").is_some_and(|rest| rest.ends_with(".code"))
+        let mut keys = setting.split('.');
+        keys.next() == Some("hosts") && matches!(keys.nth(1), None | Some("code" | "stack"))
     };
     match together(level) {
         None => may(factor),

@@ -14,7 +14,7 @@ from rexmit import _native
 from rexmit.errors import StudyError, UsageError, nearest, one_line
 from rexmit.run.details import details_of, nest
 from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
-from rexmit.run.stack_programs import PROGRAM, told_by_programs
+from rexmit.run.stack_programs import PROGRAM, names_programs, told_by_programs
 from rexmit.run.stacks import LINUX, MODEL, PREFIX, Stack, third_parties
 from rexmit.run.stopping import asked
 from rexmit.study import Factor, StudySpec
@@ -121,7 +121,7 @@ class ModelBackend:
         self._design = spec.design
         self._where = spec.path or spec.name
         self._plan = self._plan_of(self._design.factors)
-        if self.has_stack_programs and not options.programs:
+        if not options.programs and (self.has_stack_programs or names_programs(spec)):
             raise UsageError(
                 "hosts of these runs have programs for their stacks, and no command starts what a results "
                 "folder names; keep what you want to see as they run (--capture, --state, --verdicts), or "

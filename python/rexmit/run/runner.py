@@ -348,10 +348,11 @@ class _Session:
     def _first_of_each_program(self, results: Results) -> dict[str, int]:
         """The first run that did not fail with each program, or combination of them, that is a stack."""
         table, first = results.arrow(), dict[str, int]()
-        many, last = varies_programs(self._spec), -1
-        for run in table.column("run").filter(pc.invert(did_fail(table))).to_pylist():
+        well = table.column("run").filter(pc.invert(did_fail(table)))
+        last = -1
+        for run in (well if varies_programs(self._spec) else well.slice(0, 1)).to_pylist():
             point = run // self._spec.design.replications
-            if point != last and (many or not first):
+            if point != last:
                 first.setdefault(programs_in(self._spec.scenario_of(run)), run)
                 last = point
         return first

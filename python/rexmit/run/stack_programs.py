@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rexmit import _native
-from rexmit.study import StudySpec
+from rexmit.study import Factor, StudySpec
+from rexmit.study.profiles import stacks_of
 from rexmit.study.settings import Table
 
 PROGRAM = "program"
@@ -18,7 +19,8 @@ FAILURE = "failure"
 KEY = "stack_programs"
 """What of a record is about them."""
 
-_VARIED = re.compile(r"hosts\.[^.]+(\.(stack|code)(\..+)?)?")
+_VARIED = re.compile(r"hosts(\.[^.]+(\.(stack|code)(\..+)?)?)?")
+_NAMED = re.compile(r"hosts\.[^.]+\.stack(\.inherits)*\.program")
 
 
 def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
@@ -42,7 +44,7 @@ def asked_programs(spec: StudySpec) -> list[dict[str, Any]]:
             command = scenario["hosts"][entry["host"]]["stack"][PROGRAM]
             told = {
                 "host": entry["host"],
-                "program": command if isinstance(command, str) else " ".join(command),
+                "program": _as_text(command),
                 "name": entry.get("name"),
                 "version": entry.get("version"),
                 **({"led": True} if entry["led"] else {}),
@@ -57,7 +59,7 @@ def _scenarios(spec: StudySpec) -> Iterator[dict[str, Any]]:
     design = spec.design
     yield dict(spec.scenario_of(0))
     for at, factor in enumerate(design.factors):
-        if any(_VARIED.fullmatch(name) for name in factor.settings or (factor.name,)):
+        if _may_name_one(factor):
             for level in range(1, len(factor.levels)):
                 levels = [level if other == at else 0 for other in range(len(design.factors))]
                 yield dict(spec.scenario_of(design.number(levels)))
@@ -65,8 +67,34 @@ def _scenarios(spec: StudySpec) -> Iterator[dict[str, Any]]:
 
 def varies_programs(spec: StudySpec) -> bool:
     """Whether its runs may have different programs as stacks."""
-    settings = (name for factor in spec.design.factors for name in factor.settings or (factor.name,))
-    return any(_VARIED.fullmatch(name) for name in settings)
+    return any(map(_may_name_one, spec.design.factors))
+
+
+def _may_name_one(factor: Factor) -> bool:
+    return any(_VARIED.fullmatch(name) for name in factor.settings or (factor.name,))
+
+
+def names_programs(spec: StudySpec) -> bool:
+    """Whether the stack of a host is a program in some run, by what is written alone.
+
+    What starts programs of a stranger's study must not depend on whether a scenario can be resolved.
+    """
+    stacks = stacks_of("hosts", spec.scenario.get("hosts"))
+    for factor in spec.design.factors:
+        for level in range(len(factor.levels)):
+            for setting, value in factor.assigned(level).items():
+                if _NAMED.fullmatch(setting):
+                    return True
+                stacks += stacks_of(setting, value)
+    return any(map(_is_program, stacks))
+
+
+def _is_program(stack: Any) -> bool:
+    while isinstance(stack, dict):
+        if PROGRAM in stack:
+            return True
+        stack = stack.get("inherits")
+    return False
 
 
 def programs_in(scenario: Table) -> str:
@@ -75,6 +103,9 @@ def programs_in(scenario: Table) -> str:
     for name, host in scenario.get("hosts", {}).items():
         stack = host.get("stack") if isinstance(host, dict) else None
         if isinstance(stack, dict) and PROGRAM in stack:
-            command = stack[PROGRAM]
-            found.append(f"{command if isinstance(command, str) else ' '.join(command)} at the {name}")
+            found.append(f"{_as_text(stack[PROGRAM])} at the {name}")
     return ", ".join(found)
+
+
+def _as_text(command: str | list[str]) -> str:
+    return command if isinstance(command, str) else " ".join(command)

@@ -133,7 +133,8 @@ def _as_written(key: str, meant: dict[str, str]) -> str:
 def _lacks(slip: Slip, place: str) -> bool:
     """Whether it tells that what stood at `place` is missing, which mending has left out."""
     missing = _MISSING.match(slip.message)
-    return missing is not None and place.rpartition(".")[2] == missing[1]
+    around = slip.place or "scenario"
+    return missing is not None and place == f"{around}.{missing[1]}"
 
 
 def _related(one: str, other: str) -> bool:
