@@ -23,6 +23,14 @@ struct Plan {
     again: bool,
 }
 
+impl Plan {
+    /// Neither data nor a FIN: an ACK.
+    #[inline]
+    fn is_bare(&self) -> bool {
+        self.len == 0 && !self.fin && !self.hole
+    }
+}
+
 /// A segment that has left.
 struct Transmitted {
     /// More may follow at once.
@@ -33,16 +41,43 @@ struct Transmitted {
 
 impl Tcb {
     /// Sends all that may be sent now.
+    #[inline]
     pub fn output<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         if !self.state.is_synchronised() {
             return;
         }
+        if self.has_only_acks() {
+            self.output_ack(now);
+        } else {
+            self.output_all(now, recovery);
+        }
+    }
+
+    /// All that can leave is an ACK or a window update, as at most receivers.
+    #[inline]
+    fn has_only_acks(&self) -> bool {
+        self.has_nothing_to_send() && self.snd.nxt == self.snd.max && self.by_rate.is_none()
+    }
+
+    /// [`output`](Self::output) where no data and no FIN can leave.
+    fn output_ack(&mut self, now: Instant) {
+        self.note_idle(now);
+        if let Some(device) = &mut self.device {
+            device.begin_round();
+        }
+        if self.is_window_update_due() || self.marks.ack_now {
+            self.transmit_ack(now);
+        }
+        self.keep_a_timer(now);
+    }
+
+    fn output_all<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         let idle = self.note_idle(now);
         let (waiting, max) = (self.has_unsent(), self.snd.max);
         if let Some(device) = &mut self.device {
             device.begin_round();
         }
-        self.output_all(now, idle, recovery);
+        self.output_in_turn(now, idle, recovery);
         if self.by_rate.is_some() {
             self.note_app_limited();
         }
@@ -65,7 +100,8 @@ impl Tcb {
         self.buffer.len() == 0 && !self.state.wants_fin() && !self.marks.force
     }
 
-    fn output_all<R: LossRecovery + ?Sized>(&mut self, now: Instant, idle: bool, recovery: &mut R) {
+    /// One segment after another, until one may not leave.
+    fn output_in_turn<R: LossRecovery + ?Sized>(&mut self, now: Instant, idle: bool, recovery: &mut R) {
         loop {
             if self.snd.nxt < self.snd.max {
                 self.snd.nxt = recovery.next_unsacked(self.snd.nxt);
@@ -360,6 +396,10 @@ impl Tcb {
         plan: &Plan,
         recovery: &mut R,
     ) -> Transmitted {
+        if plan.is_bare() && !self.marks.force {
+            self.transmit_ack(now);
+            return Transmitted { more: plan.again, space: 0 };
+        }
         let (mut len, mut fin) = (plan.len, plan.fin);
         let sack = self.sack_option();
         let sack_len = if sack.is_empty() { 0 } else { 4 + 8 * sack.len() as u32 };
@@ -427,6 +467,24 @@ impl Tcb {
         let new = sent.is_new && len > 0 && !self.is_bare_probe(reason);
         self.emit_data(reason, segment, new);
         Transmitted { more: plan.again || len < plan.len, space: len + u32::from(fin) }
+    }
+
+    /// Sends an ACK alone.
+    fn transmit_ack(&mut self, now: Instant) {
+        let sack = self.sack_option();
+        let seq = if self.timers.persist_runs() { self.snd.nxt } else { self.snd.max };
+        self.count(0, false);
+        let at = self.begin_departure(now, 0, false);
+        let window = self.advertised_window();
+        let segment = TcpSegment { sack, ..self.segment(at, seq, (0, false), window) };
+        if self.snd.nxt != self.snd.una {
+            self.start_rexmt_if_off(now); // FB-OUT-9
+        }
+        if let Some(device) = &mut self.device {
+            device.leave(now, 0, self.snd.mss);
+        }
+        self.after_ack_sent(segment.window, window);
+        self.emit(Reason::Ack, segment);
     }
 
     /// A probe of a closed window, which is not ECN-capable (RFC 3168 section 6.1.6); Linux probes with data only where the window
