@@ -1,11 +1,10 @@
 //! The model as an entry of the registry of stacks.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rexmit_stack::{
-    About, Counters, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError, SocketSpec,
-    SocketWish, StackEnd, StackFactory, StackRun, Transmission,
+    About, Counters, EndSettings, HostSettings, Outbox, RandomStream, RngCore, RunSettings, SettingError,
+    SocketSpec, SocketWish, StackEnd, StackFactory, StackRun,
 };
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
@@ -123,8 +122,8 @@ impl StackEnd for Association {
     }
 
     #[inline]
-    fn swap_queue(&mut self, _now: Instant, queue: &mut VecDeque<Transmission>) {
-        self.swap_queue(queue);
+    fn swap_outbox(&mut self, _now: Instant, outbox: &mut Outbox) {
+        self.swap_outbox(outbox);
     }
 
     fn is_of_messages(&self) -> bool {

@@ -16,6 +16,7 @@ pub(crate) struct Parcel {
 }
 
 impl Parcel {
+    #[inline]
     pub fn new(packet: Box<Packet>, to: EndIndex) -> Self {
         let ip_len = packet.ip_len() as u32;
         Self { packet, to, ip_len }

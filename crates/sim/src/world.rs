@@ -1,7 +1,6 @@
 //! Hosts and links, moved by events alone.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rexmit_network::{ByHost, ByLink, EndId, EndIndex, Ends, HostId, LinkId, Network, Node};
@@ -10,7 +9,7 @@ use rexmit_scenario::{
     DueLinks, Ledger, LinkCounts, Measured, Message, Meter, Post, Resolved, Row, SpecError, Streams, Timers,
     connection_of_ports, roles,
 };
-use rexmit_stack::{Endpoint, Snapshot, Socket, ToldCounters, Transmission};
+use rexmit_stack::{Endpoint, Outbox, Snapshot, Socket, ToldCounters};
 use rexmit_traffic::{App, total_time};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::Packet;
@@ -74,8 +73,8 @@ pub(crate) struct World {
     timers: Timers<EndIndex>,
     /// How many times an end has acted.
     acts: u64,
-    /// The queue that the end at work lends from.
-    queue: VecDeque<Transmission>,
+    /// The outbox that the end at work is lent.
+    outbox: Outbox,
     unfinished: usize,
     limit: Instant,
     deliveries: u64,
@@ -103,7 +102,7 @@ impl World {
             ends: Ends::with_capacity(resolved.least_connections()),
             timers: Timers::default(),
             acts: 0,
-            queue: VecDeque::new(),
+            outbox: Outbox::default(),
             unfinished: 0,
             limit: Instant::ZERO + scenario.limit,
             deliveries: 0,
@@ -336,12 +335,12 @@ impl World {
         self.acts += 1;
         let end = &mut self.ends[at];
         end.acted = self.acts;
-        end.connection.swap_queue(now, &mut self.queue);
+        end.connection.swap_outbox(now, &mut self.outbox);
         what(end);
         while let Some(event) = end.connection.poll_event() {
             end.app.on_event(now, event, &mut end.connection);
         }
-        end.connection.swap_queue(now, &mut self.queue);
+        end.connection.swap_outbox(now, &mut self.outbox);
         // An association ends when all has arrived, whether or not it has been read.
         let unread = end.connection.is_of_messages() && end.connection.readable() > 0;
         if !end.ended && end.app.progress().ended.is_some() && !unread {
@@ -384,7 +383,7 @@ impl World {
     /// Hands what an end has queued to the path.
     fn transmit(&mut self, acting: EndIndex) {
         let host = self.ends.host(acting);
-        while let Some(sent) = self.queue.pop_front() {
+        while let Some(sent) = self.outbox.pop() {
             let at = self.sender(acting, &sent.packet);
             let link = self.network.route(host, sent.packet.dst);
             if let Some(ledger) = &mut self.ledger {

@@ -1,12 +1,11 @@
 //! What an engine needs of an end beside packets, timers and the application's calls.
 
-use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
 
-use crate::{Counters, Endpoint, Socket, Transmission};
+use crate::{Counters, Endpoint, Outbox, Socket};
 
 /// One end of a connection as a [`crate::StackRun`] makes it.
 pub trait StackEnd: Endpoint + Socket + Debug {
@@ -34,13 +33,13 @@ pub trait StackEnd: Endpoint + Socket + Debug {
         None
     }
 
-    /// Lends the end a queue for what it sends, so that thousands of ends share one; called again when it has been polled,
-    /// to take the queue back with the packets in it.
+    /// Lends the end an outbox for what it sends, so that thousands of ends share one; called again when it has been polled,
+    /// to take it back with the packets in it.
     ///
-    /// By default, what waits is moved into the queue.
-    fn swap_queue(&mut self, now: Instant, queue: &mut VecDeque<Transmission>) {
+    /// By default, what waits is moved into it.
+    fn swap_outbox(&mut self, now: Instant, outbox: &mut Outbox) {
         while let Some(sent) = self.poll_transmit(now) {
-            queue.push_back(sent);
+            outbox.push(sent);
         }
     }
 

@@ -21,6 +21,7 @@ mod clock;
 mod end;
 mod factory;
 mod meant;
+mod outbox;
 pub mod quic;
 mod ranges;
 pub mod rate;
@@ -40,6 +41,7 @@ pub use factory::{
     StackFactory, StackRun, phase, seeded,
 };
 pub use meant::meant;
+pub use outbox::Outbox;
 pub use rand_core::RngCore;
 pub use registry::{MODEL, Registry};
 pub use sctp_packets::{SctpArrival, SctpCarries, SctpDeparture, SctpPackets};

@@ -1,12 +1,11 @@
 //! An end of any stack behind one type, which the engine's loop asks without looking up a table of functions.
 
 use std::any::{Any, TypeId};
-use std::collections::VecDeque;
 
 use rexmit_sctp::{Association, SctpRun};
 use rexmit_stack::{
-    Counters, Delivery, EndSettings, Endpoint, Event, SettingError, Snapshot, Socket, StackEnd, StackRun,
-    Transmission,
+    Counters, Delivery, EndSettings, Endpoint, Event, Outbox, SettingError, Snapshot, Socket, StackEnd,
+    StackRun, Transmission,
 };
 use rexmit_tcp::{Connection, TcpRun};
 use rexmit_units::Instant;
@@ -74,13 +73,13 @@ macro_rules! each {
 }
 
 impl AnyEnd {
-    /// Lends it a queue for what it sends; swap it back after polling.
+    /// Lends it an outbox for what it sends; swap it back after polling.
     #[inline]
-    pub fn swap_queue(&mut self, now: Instant, queue: &mut VecDeque<Transmission>) {
+    pub fn swap_outbox(&mut self, now: Instant, outbox: &mut Outbox) {
         match self {
-            Self::Tcp(end) => end.swap_queue(queue),
-            Self::Sctp(end) => end.swap_queue(queue),
-            Self::Other(end) => swap_queue_of(&mut **end, now, queue),
+            Self::Tcp(end) => end.swap_outbox(outbox),
+            Self::Sctp(end) => end.swap_outbox(outbox),
+            Self::Other(end) => swap_outbox_of(&mut **end, now, outbox),
         }
     }
 
@@ -238,6 +237,6 @@ fn event_of(end: &mut dyn StackEnd) -> Option<Event> {
 }
 
 #[cold]
-fn swap_queue_of(end: &mut dyn StackEnd, now: Instant, queue: &mut VecDeque<Transmission>) {
-    end.swap_queue(now, queue);
+fn swap_outbox_of(end: &mut dyn StackEnd, now: Instant, outbox: &mut Outbox) {
+    end.swap_outbox(now, outbox);
 }

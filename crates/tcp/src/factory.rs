@@ -1,13 +1,12 @@
 //! The model as an entry of the registry of stacks.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rexmit_stack::{
-    About, Counters, EndSettings, HostSettings, RandomStream, RngCore, RunSettings, SettingError, SocketWish,
-    StackEnd, StackFactory, StackRun, Transmission,
+    About, Counters, EndSettings, HostSettings, Outbox, RandomStream, RngCore, RunSettings, SettingError,
+    SocketWish, StackEnd, StackFactory, StackRun,
 };
 use rexmit_units::Instant;
 use rexmit_wire::SeqNumber;
@@ -121,8 +120,8 @@ impl StackEnd for Connection {
     }
 
     #[inline]
-    fn swap_queue(&mut self, _now: Instant, queue: &mut VecDeque<Transmission>) {
-        self.swap_queue(queue);
+    fn swap_outbox(&mut self, _now: Instant, outbox: &mut Outbox) {
+        self.swap_outbox(outbox);
     }
 
     fn initial_number(&self) -> Option<SeqNumber> {

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use rexmit_stack::{
-    Counters, Delivery, EndSettings, Endpoint, Event, Role, Snapshot, Socket, StackEnd, Transmission,
+    Counters, Delivery, EndSettings, Endpoint, Event, Outbox, Role, Snapshot, Socket, StackEnd, Transmission,
 };
 use rexmit_units::Instant;
 use rexmit_wire::{Packet, SeqNumber};
@@ -332,9 +332,9 @@ impl StackEnd for LinuxEnd {
         self.messages
     }
 
-    fn swap_queue(&mut self, now: Instant, queue: &mut VecDeque<Transmission>) {
+    fn swap_outbox(&mut self, now: Instant, outbox: &mut Outbox) {
         while let Some(sent) = self.poll_transmit(now) {
-            queue.push_back(sent);
+            outbox.push(sent);
         }
         self.counters = self.told(|told| *told.traffic.counters()).unwrap_or(self.counters);
     }

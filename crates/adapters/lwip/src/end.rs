@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use rexmit_stack::{
-    Counters, EndSettings, Endpoint, Event, Reason, Role, Snapshot, Socket, StackEnd, TcpCarries, TcpPackets,
-    Transmission,
+    Counters, EndSettings, Endpoint, Event, Outbox, Reason, Role, Snapshot, Socket, StackEnd, TcpCarries,
+    TcpPackets, Transmission,
 };
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, SeqNumber};
@@ -47,7 +47,7 @@ pub(crate) struct LwipEnd {
     number: usize,
     settings: EndSettings,
     send_buffer: u64,
-    out: VecDeque<Transmission>,
+    out: Outbox,
     events: VecDeque<Event>,
     seen: TcpPackets,
     told: Told,
@@ -84,7 +84,7 @@ impl LwipEnd {
             host: host.clone(),
             settings: settings.clone(),
             send_buffer: config.send_buffer.0,
-            out: VecDeque::new(),
+            out: Outbox::default(),
             events: VecDeque::new(),
             seen: TcpPackets::default(),
             told: Told::default(),
@@ -117,7 +117,7 @@ impl LwipEnd {
             let Ok(mut packet) = Packet::parse(&bytes) else { continue };
             let carries = self.seen.leaves(&mut packet);
             let reason = self.reason(carries, cause, look.unwrap_or_default(), [&mut fast, &mut expires]);
-            self.out.push_back(Transmission { packet: Box::new(packet), reason });
+            self.out.send(packet, reason);
         }
         let more = received > self.received;
         (self.received, self.misplaced) = (received, misplaced);
@@ -218,7 +218,7 @@ impl Endpoint for LwipEnd {
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
-        self.out.pop_front()
+        self.out.pop()
     }
 
     fn poll_timer(&self) -> Option<Instant> {
@@ -320,8 +320,8 @@ impl StackEnd for LwipEnd {
         self.host.failure().map(|why| format!("lwip: {why}"))
     }
 
-    fn swap_queue(&mut self, _now: Instant, queue: &mut VecDeque<Transmission>) {
-        std::mem::swap(&mut self.out, queue);
+    fn swap_outbox(&mut self, _now: Instant, outbox: &mut Outbox) {
+        std::mem::swap(&mut self.out, outbox);
     }
 
     fn has_received(&self, from: SeqNumber, end: SeqNumber) -> bool {

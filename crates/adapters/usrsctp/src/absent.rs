@@ -1,9 +1,8 @@
 //! The same interface where the library was not there: nothing can be started.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 
-use rexmit_stack::{Counters, Endpoint, Event, Snapshot, Socket, Transmission};
+use rexmit_stack::{Counters, Endpoint, Event, Outbox, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, SeqNumber};
 
@@ -55,8 +54,8 @@ impl Association {
         match self.never {}
     }
 
-    /// Lends the association a queue.
-    pub fn swap_queue(&mut self, _queue: &mut VecDeque<Transmission>) {
+    /// Lends the association an outbox.
+    pub fn swap_outbox(&mut self, _outbox: &mut Outbox) {
         match self.never {}
     }
 }

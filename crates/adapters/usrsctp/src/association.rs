@@ -1,10 +1,11 @@
 //! One end of an association.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rexmit_stack::{
-    Counters, Delivery, Endpoint, Event, SctpArrival, SctpGained, SctpReasons, Snapshot, Socket, Transmission,
+    Counters, Delivery, Endpoint, Event, Outbox, SctpArrival, SctpGained, SctpReasons, Snapshot, Socket,
+    Transmission,
 };
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{IpFields, PROTOCOL_SCTP, Packet, Payload, SeqNumber, Transport};
@@ -28,7 +29,7 @@ pub struct Association {
     socket: RawSocket,
     state: State,
     events: u8,
-    out: VecDeque<Transmission>,
+    out: Outbox,
     traffic: SctpReasons,
     /// The library's counters after the last call for this end.
     statistics: Box<Statistics>,
@@ -92,7 +93,7 @@ impl Association {
             socket,
             state,
             events: 0,
-            out: VecDeque::new(),
+            out: Outbox::default(),
             traffic: SctpReasons::default(),
             statistics: Box::new([0; 166]),
             written: 0,
@@ -121,9 +122,9 @@ impl Association {
         self.traffic.has_received(tsn)
     }
 
-    /// Lends the association a queue for the packets that it sends; swap it back after polling.
-    pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
-        std::mem::swap(&mut self.out, queue);
+    /// Lends the association an outbox for the packets that it sends; swap it back after polling.
+    pub fn swap_outbox(&mut self, outbox: &mut Outbox) {
+        std::mem::swap(&mut self.out, outbox);
     }
 
     /// Calls the library for this end, and takes what it sends.
@@ -157,7 +158,7 @@ impl Association {
             },
             damaged: false,
         });
-        self.out.push_back(Transmission { packet, reason });
+        self.out.push(Transmission { packet, reason });
     }
 
     /// Finds out what the application should know after something has happened.
@@ -300,7 +301,7 @@ impl Endpoint for Association {
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
-        self.out.pop_front()
+        self.out.pop()
     }
 
     /// A socket changes the key of its cookies every hour, for ever; that of an association that is over is asleep.

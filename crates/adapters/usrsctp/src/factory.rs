@@ -1,12 +1,11 @@
 //! The library as an entry of the registry of stacks, and what of a scenario it can honour.
 
-use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use rexmit_stack::{
-    About, Counters, Determinism, EndSettings, HostSettings, RandomStream, RngCore, RunSettings,
-    SettingError, SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, Transmission, read, settings_at,
+    About, Counters, Determinism, EndSettings, HostSettings, Outbox, RandomStream, RngCore, RunSettings,
+    SettingError, SocketSpec, SocketWish, StackEnd, StackFactory, StackRun, read, settings_at,
 };
 use rexmit_units::{Bytes, Duration, Instant};
 use rexmit_wire::SeqNumber;
@@ -135,8 +134,8 @@ impl StackEnd for Association {
         self.misplaced_bytes()
     }
 
-    fn swap_queue(&mut self, _now: Instant, queue: &mut VecDeque<Transmission>) {
-        self.swap_queue(queue);
+    fn swap_outbox(&mut self, _now: Instant, outbox: &mut Outbox) {
+        self.swap_outbox(outbox);
     }
 
     fn is_of_messages(&self) -> bool {

@@ -1,10 +1,11 @@
 //! One end of an SCTP association.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use rexmit_stack::{Clock, Counters, Delivery, Endpoint, Event, Reason, Snapshot, Socket, Transmission};
+use rexmit_stack::{
+    Clock, Counters, Delivery, Endpoint, Event, Outbox, Reason, Snapshot, Socket, Transmission,
+};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::sctp::{self, Chunk};
 use rexmit_wire::{IpFields, Packet, SeqNumber, Transport};
@@ -166,7 +167,7 @@ pub struct Association {
     events: u8,
     counters: Counters,
     faults: Faults,
-    queue: VecDeque<Transmission>,
+    queue: Outbox,
 }
 
 impl Association {
@@ -209,7 +210,7 @@ impl Association {
             events: 0,
             counters: Counters::default(),
             faults: Faults::default(),
-            queue: VecDeque::new(),
+            queue: Outbox::default(),
             profile,
         }
     }
@@ -264,10 +265,10 @@ impl Association {
         self.in_flight.get()
     }
 
-    /// Lends the association a queue for the packets that it sends, so that thousands of them share one; swap it back
+    /// Lends the association an outbox for the packets that it sends, so that thousands of them share one; swap it back
     /// after polling.
-    pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
-        std::mem::swap(&mut self.queue, queue);
+    pub fn swap_outbox(&mut self, outbox: &mut Outbox) {
+        std::mem::swap(&mut self.queue, outbox);
     }
 
     fn raise(&mut self, event: Event) {
@@ -285,8 +286,7 @@ impl Association {
         let ip = IpFields { ident: self.counters.packets as u16, ..IpFields::default() };
         let (src_port, dst_port) = (self.local.port(), self.remote.port());
         let transport = Transport::Sctp(sctp::Packet { src_port, dst_port, tag, chunks });
-        let packet = Box::new(Packet { src: ends.from, dst: ends.to, ip, transport, damaged: false });
-        self.queue.push_back(Transmission { packet, reason });
+        self.queue.send(Packet { src: ends.from, dst: ends.to, ip, transport, damaged: false }, reason);
     }
 
     /// From where to where a packet goes that leaves on a path of the association.
@@ -352,7 +352,7 @@ impl Endpoint for Association {
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
-        self.queue.pop_front()
+        self.queue.pop()
     }
 
     #[inline]

@@ -1,11 +1,10 @@
 //! One end of a TCP connection: what it keeps ([`Tcb`]), and its way to recover.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rexmit_stack::{Counters, Endpoint, Event, Snapshot, Socket, Transmission};
+use rexmit_stack::{Counters, Endpoint, Event, Outbox, Snapshot, Socket, Transmission};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Packet, SeqNumber, Transport};
 
@@ -127,10 +126,10 @@ impl Connection {
         self.tcb.timers.due_by_ticks(now).filter_map(|(set, due)| self.tcb.clock.turn(set, due)).min()
     }
 
-    /// Lends the connection a queue for the packets that it sends, so that thousands of connections share
+    /// Lends the connection an outbox for the packets that it sends, so that thousands of connections share
     /// one; swap it back after polling.
-    pub fn swap_queue(&mut self, queue: &mut VecDeque<Transmission>) {
-        std::mem::swap(&mut self.tcb.out, queue);
+    pub fn swap_outbox(&mut self, outbox: &mut Outbox) {
+        std::mem::swap(&mut self.tcb.out, outbox);
     }
 }
 
@@ -154,6 +153,7 @@ impl Endpoint for Connection {
             tcb.on_segment(now, segment, recovery);
             tcb.note_timers(now);
         });
+        self.tcb.out.recycle(packet);
         self.tcb.leave_to_cache(now);
     }
 
@@ -164,7 +164,7 @@ impl Endpoint for Connection {
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Transmission> {
-        self.tcb.out.pop_front()
+        self.tcb.out.pop()
     }
 
     #[inline]

@@ -1,10 +1,9 @@
 //! What one end keeps of a connection, its recovery excepted.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use rexmit_stack::{Clock, Counters, Event, HeldBack, Reason, Snapshot, Transmission};
+use rexmit_stack::{Clock, Counters, Event, HeldBack, Outbox, Reason, Snapshot};
 use rexmit_units::{Duration, Instant};
 use rexmit_wire::{Flags, Packet, SeqNumber, TcpSegment, Transport};
 
@@ -305,7 +304,7 @@ pub struct Tcb {
     pub(super) host_cache: Option<Box<CacheAccess>>,
     pub(super) events: u8,
     pub(crate) counters: Counters,
-    pub(super) out: VecDeque<Transmission>,
+    pub(super) out: Outbox,
 }
 
 impl Tcb {
@@ -386,7 +385,7 @@ impl Tcb {
             host_cache: CacheAccess::new(&profile, config.host_cache),
             events: 0,
             counters: Counters::default(),
-            out: VecDeque::new(),
+            out: Outbox::default(),
             profile,
         }
     }
@@ -495,16 +494,8 @@ impl Tcb {
         }
         self.counters.packets += 1;
         let ip = rexmit_wire::IpFields { ident: self.counters.packets as u16, tos, ..Default::default() };
-        self.out.push_back(Transmission {
-            packet: Box::new(Packet {
-                src: self.local.ip,
-                dst: self.remote.ip,
-                ip,
-                transport: Transport::Tcp(segment),
-                damaged: false,
-            }),
-            reason,
-        });
+        let (src, dst) = (self.local.ip, self.remote.ip);
+        self.out.send(Packet { src, dst, ip, transport: Transport::Tcp(segment), damaged: false }, reason);
     }
 
     /// Ends the connection at once, silently.
