@@ -70,7 +70,9 @@ impl Tcb {
     pub fn take_new_ack(&mut self, now: Instant, segment: &TcpSegment, keeps: bool) -> NewAck {
         let ack = segment.ack;
         self.sample_rtt(now, segment);
-        self.measure_bandwidth(now, ack);
+        if self.inflight.is_some() {
+            self.measure_bandwidth(now, ack);
+        }
         let all = ack == self.snd.max;
         if all {
             self.timers.rexmt = Timers::OFF;
@@ -264,10 +266,8 @@ impl Tcb {
     }
 
     /// FB-INF-1: at every ACK of new data, after its sample.
+    #[cold]
     fn measure_bandwidth(&mut self, now: Instant, ack: SeqNumber) {
-        if self.inflight.is_none() {
-            return;
-        }
         let (view, ticks) = (self.rtt_view(), self.clock.ticks(now));
         if let (Some(inflight), Some(view)) = (&mut self.inflight, view) {
             inflight.on_ack(ticks, ack, self.snd.mss, view);
@@ -314,10 +314,15 @@ impl Tcb {
     }
 
     /// State changes once our FIN is acknowledged.
+    #[inline]
     pub(crate) fn after_our_fin(&mut self, now: Instant, ack: SeqNumber) {
-        if !self.marks.sent_fin || ack != self.snd.max || !self.state.wants_fin() {
-            return;
+        if self.marks.sent_fin && ack == self.snd.max && self.state.wants_fin() {
+            self.on_our_fin_acknowledged(now);
         }
+    }
+
+    #[cold]
+    fn on_our_fin_acknowledged(&mut self, now: Instant) {
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
             State::Closing => {

@@ -380,11 +380,14 @@ impl Tcb {
 
     /// A packet has left, or an acknowledgment was taken and all has left that could: a writer that waits for memory goes on
     /// once a third of it is free. Where cwnd is not full, there is more of it (`tcp_check_space`).
+    #[inline]
     pub(super) fn check_space<R: LossRecovery + ?Sized>(&mut self, recovery: &R) {
-        if self.writer_needs == 0 || self.device.is_none() {
-            return;
+        if self.writer_needs > 0 && self.device.is_some() {
+            self.look_for_space(&recovery.status());
         }
-        let status = &recovery.status();
+    }
+
+    fn look_for_space(&mut self, status: &Status) {
         if status.in_flight < self.window.packets() {
             self.expand_send_memory(status);
         }

@@ -46,8 +46,14 @@ impl Tcb {
 
     /// FB-WIN-8: a segment of data before it is taken. Only what BSD's header prediction takes counts: the next data in
     /// order, with nothing queued and nothing new in the rest of the header.
+    #[inline]
     pub(super) fn grow_receive_buffer(&mut self, segment: &TcpSegment, window: u32) {
-        let Some(growth) = self.profile.buffers.receive_growth else { return };
+        if let Some(growth) = self.profile.buffers.receive_growth {
+            self.grow_receive_buffer_by(growth, segment, window);
+        }
+    }
+
+    fn grow_receive_buffer_by(&mut self, growth: GrowthConfig, segment: &TcpSegment, window: u32) {
         let predicted = self.state == State::Established
             && segment.seq == self.rcv.nxt
             && !segment.flags.any(Flags::FIN.with(Flags::SYN).with(Flags::URG))

@@ -170,7 +170,11 @@ impl Tcb {
         let waits =
             self.congestion.sets_window() || (self.profile.output.idle_restart_at_data && !self.has_unsent());
         if let Some(restart) = self.profile.output.idle_restart.filter(|_| !waits) {
-            self.restart_after_idle(now, restart.bytes(self.snd.mss));
+            let restart = restart.bytes(self.snd.mss);
+            // A receiver's window is that most of the time.
+            if self.window.cwnd > restart || self.profile.output.idle_halves {
+                self.restart_after_idle(now, restart);
+            }
         }
         if self.marks.more_to_come {
             self.marks.last_idle = true;
@@ -188,8 +192,7 @@ impl Tcb {
         };
         let mut idle = now.saturating_since(since);
         if !config.idle_halves {
-            // A receiver's window is that most of the time: its RTO need not be computed.
-            if self.window.cwnd > restart && idle >= self.rtt.rto() {
+            if idle >= self.rtt.rto() {
                 self.window.cwnd = restart;
             }
             return;

@@ -44,6 +44,13 @@ impl BadRetransmit {
     /// back to where it was.
     #[inline]
     pub fn undo(&mut self, tcb: &mut Tcb, now: Instant, recover: &mut SeqNumber, phase: &mut Phase) {
+        if self.before.is_some() {
+            self.undo_if_soon(tcb, now, recover, phase);
+        }
+    }
+
+    #[cold]
+    fn undo_if_soon(&mut self, tcb: &mut Tcb, now: Instant, recover: &mut SeqNumber, phase: &mut Phase) {
         let Some(before) = self.before.take() else { return };
         if tcb.rtt.shift() == 1 && tcb.clock.ticks(now) < before.until_tick {
             tcb.window.cwnd = before.cwnd;

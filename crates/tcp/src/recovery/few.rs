@@ -142,6 +142,12 @@ impl Tcb {
         if self.few.is_none() {
             return self.clock.deadline(now, rto + self.pacing_delay(now));
         }
+        self.rexmt_restarted_by_age(now, una, rto)
+    }
+
+    /// The same where segments are counted, and the age of the earliest may shorten the timer (RFC 7765 section 4).
+    #[inline(never)]
+    fn rexmt_restarted_by_age(&mut self, now: Instant, una: SeqNumber, rto: Duration) -> Instant {
         let waiting = self.segments_waiting();
         let few = self.few.as_mut().filter(|_| self.profile.recovery.rto_restart);
         let Some(out) = few else { return self.clock.deadline(now, rto) };
