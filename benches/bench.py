@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import rexmit
+import trained
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "bench"
@@ -44,6 +45,7 @@ TODAY = "linux-6.1"
 DRAWN = 20_000
 """Scenarios of the basic group of `make fidelity`: one transfer with one or two losses."""
 FIDELITY_SEED = 2026
+TRAINING_SEED = 61_987
 Line = dict[str, Any]
 
 
@@ -93,9 +95,12 @@ def main() -> int:
     options.add_argument(
         "--only", nargs="+", default=[""], metavar="WORD", help="rows whose title has one of these"
     )
+    options.add_argument(
+        "--trained", action="store_true", help="rexmit laid out by a training run, as released wheels are"
+    )
     chosen = options.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    ours = build_ours()
+    ours = build_trained() if chosen.trained else build_ours()
     theirs = None if chosen.no_ns3 else build_ns3()
     lines: dict[str, dict[str, list[Line]]] = {}
     before = load()
@@ -116,9 +121,9 @@ def main() -> int:
     return 0
 
 
-def draw(number: int) -> str:
+def draw(number: int, seed: int = FIDELITY_SEED) -> str:
     """A scenario of the basic group of `make fidelity`, on the model of Linux as it comes, in a line."""
-    return json.dumps(rexmit.draw_scenario(number, seed=FIDELITY_SEED, family="losses")) + "\n"
+    return json.dumps(rexmit.draw_scenario(number, seed=seed, family="losses")) + "\n"
 
 
 def build_ours() -> Path:
@@ -126,6 +131,13 @@ def build_ours() -> Path:
     subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "rexmit-bench"], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / "scenarios"
+
+
+def build_trained() -> Path:
+    """The same, laid out by a training run."""
+    drawn = OUT / "training.jsonl"
+    drawn.write_text("".join(draw(number, seed=TRAINING_SEED) for number in range(2_000)))
+    return trained.build(drawn)
 
 
 def build_ns3() -> Path | None:

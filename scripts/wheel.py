@@ -1,7 +1,8 @@
 """Build the wheel and prove that it works alone: `make wheel`.
 
 The wheel is installed into a fresh environment, outside the project's folder, and runs a published
-study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled.
+study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled; `--trained` twice, the second
+time laid out by what `train.py` did in the first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def main() -> int:
     # Quiet where it is well: the compiler has shown its warnings before.
     profile = "quick" if "--quick" in sys.argv[1:] else "release"
     command = [maturin, "build", f"--profile={profile}", "--locked", "--quiet", "--out", str(DIST)]
+    if "--trained" in sys.argv[1:]:
+        command.append("--pgo")
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print(done.stdout)
