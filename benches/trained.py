@@ -1,7 +1,8 @@
 """Compile the scenarios of `bench.py` as released wheels are: laid out by what a training run did.
 
-The compiler's own optimisation by a profile: an instrumented build, runs of other sizes than those that are measured, and a
-build that has counted them. It needs `llvm-profdata` of the toolchain: `rustup component add llvm-tools`.
+The compiler's own optimisation by a profile: an instrumented build, runs of other sizes than those that are
+measured, and a build that knows their counts. It needs `llvm-profdata` of the toolchain, which
+`rustup component add llvm-tools` brings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Compare the model with a real kernel over the wide set of scenarios, in groups: `fidelity_wide.py`.
 
 Draws scenarios from two seeds, one of which nobody looks at while the model is worked on, runs each on `uml`
-and on the model, and writes tables and the section of docs/studies/fidelity.md on the wide set.
+and on the model, and writes tables and the section of docs/studies/fidelity.md on the wide set. Half as many
+again are of paced senders.
 """
 
 from __future__ import annotations
@@ -42,16 +43,22 @@ def main() -> int:
         print("fidelity_wide: the page is of all groups; leave out --group or --page", file=sys.stderr)
         return 2
     chosen.out.mkdir(parents=True, exist_ok=True)
+    parts = {"wide": (groups, chosen.scenarios)}
+    if not chosen.group:
+        parts["paced"] = (["paced"], chosen.scenarios // 2)
     tables = {}
-    for name, seed in (("seen", wide.SEED), ("apart", wide.APART)):
-        with tempfile.TemporaryDirectory(prefix="rexmit-fidelity-") as scratch:
-            drawn = wide.draw(groups, chosen.scenarios, seed)
-            tables[name] = wide.compare(drawn, Path(scratch), shown(name, chosen.scenarios))
-        tables[name].write_parquet(chosen.out / f"wide-{name}.parquet")
-        print(f"{name}, seed {seed}:\n{wide_page.summary_text(tables[name])}\n")
-    print(wide_page.clusters_text(tables["seen"]))
+    for part, (those, count) in parts.items():
+        for name, seed in (("seen", wide.SEED), ("apart", wide.APART)):
+            with tempfile.TemporaryDirectory(prefix="rexmit-fidelity-") as scratch:
+                drawn = wide.draw(those, count, seed)
+                table = wide.compare(drawn, Path(scratch), shown(f"{part}, {name}", count))
+            table.write_parquet(chosen.out / f"{part}-{name}.parquet")
+            print(f"{part}, {name}, seed {seed}:\n{wide_page.summary_text(table)}\n")
+            tables[part, name] = table
+        print(wide_page.clusters_text(tables[part, "seen"]))
     if chosen.page:
-        section = wide_page.section(tables["seen"], tables["apart"])
+        of = {part: (tables[part, "seen"], tables[part, "apart"]) for part in parts}
+        section = wide_page.section(of["wide"], of["paced"])
         PAGE.write_text(wide_page.with_section(PAGE.read_text(), section))
     return 0
 

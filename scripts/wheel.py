@@ -1,8 +1,8 @@
 """Build the wheel and prove that it works alone: `make wheel`.
 
 The wheel is installed into a fresh environment, outside the project's folder, and runs a published
-study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled; `--trained` twice, the second
-time laid out by what `train.py` did in the first.
+study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled; `--trained`
+builds it twice, the second time laid out by what `train.py` did with the first.
 """
 
 from __future__ import annotations

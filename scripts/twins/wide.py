@@ -33,6 +33,9 @@ BEHIND = 150
 AT_ONCE = 128
 """Scenarios whose captures are there at one time."""
 
+FAMILIES = {**{group: f"wide/{group}" for group in WIDE_GROUPS}, "paced": "paced"}
+"""Of which family each group is drawn: those of the wide set, and those beside it."""
+
 LINUX, MODEL = System.parse("linux"), System.parse("linux-6.1")
 Scenario = Mapping[str, Any]
 Told = Callable[[int], None]
@@ -52,15 +55,15 @@ def draw(groups: Sequence[str], count: int, seed: int) -> dict[str, dict[int, Dr
     found: dict[str, dict[int, Drawn]] = {group: {} for group in groups}
     for at in range(count):
         number, group = at // len(groups), groups[at % len(groups)]
-        one = draw_scenario(number, seed=seed, family=f"wide/{group}")
+        one = draw_scenario(number, seed=seed, family=FAMILIES[group])
         found[group][number] = Drawn(group, number, one)
     return found
 
 
 def chosen_groups(only: str | None) -> list[str]:
-    """One group, or all. Raises UsageError for one that does not exist."""
-    if only is not None and only not in WIDE_GROUPS:
-        raise rexmit.errors.UsageError(f"no group {only!r}; there are {', '.join(WIDE_GROUPS)}")
+    """One group, or all of the wide set. Raises UsageError for one that does not exist."""
+    if only is not None and only not in FAMILIES:
+        raise rexmit.errors.UsageError(f"no group {only!r}; there are {', '.join(FAMILIES)}")
     return [only] if only else list(WIDE_GROUPS)
 
 
@@ -105,7 +108,7 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
     row: dict[str, Any] = {"group": one.group, "scenario": one.number}
     for ran in (real, model):
         if ran.captures is None:
-            raise rexmit.RexmitError(f"wide/{one.group} {one.number}: {ran.failed}")
+            raise rexmit.RexmitError(f"{FAMILIES[one.group]} {one.number}: {ran.failed}")
     times = [ran.row["time_ns"] if ran.row.get("completed") else None for ran in (real, model)]
     row |= {"uml_time_ns": times[0], "model_time_ns": times[1]}
     before, after = times

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rexmit.study import WIDE_GROUPS
+from rexmit.study import SCENARIO_FAMILIES, WIDE_GROUPS
 from rexmit.study.draw.wide_settings import SETTINGS, SYSCTLS, WITHOUT_KEY
 
 from twins import runs, wide
@@ -16,13 +16,19 @@ from twins.page import number, share, table_text
 HEAD = "## The wide set"
 BEFORE = "## Real time beside virtual time"
 READINGS = Path(__file__).with_name("readings-wide.md")
+PACED = Path(__file__).with_name("readings-paced.md")
 """What a person found out about the clusters, by hand."""
 
 SHOWN = 20
 
 
-def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
-    """The section: what is drawn, both tables by group, the clusters, what is behind them."""
+Both = tuple[pl.DataFrame, pl.DataFrame]
+"""Scenarios that were looked at, and those kept apart."""
+
+
+def section(whole: Both, paced: Both) -> str:
+    """The section: what is drawn, both tables by group, the clusters, what is behind them, paced senders."""
+    seen, apart = whole
     return "\n\n".join(
         [
             HEAD,
@@ -46,6 +52,17 @@ def section(seen: pl.DataFrame, apart: pl.DataFrame) -> str:
             "(A is the kernel, B the model); *cost* is how many of them end more than 1 % apart.",
             clusters_text(seen),
             READINGS.read_text().strip(),
+            "### Paced senders",
+            f"{len(paced[0]):,} scenarios of the basic set's kind "
+            "(`rexmit.draw_scenario(n, family='paced')`), "
+            "in which the application allows a rate from a tenth of the bottleneck's to ten times that "
+            "(`socket.pacing_rate`, SO_MAX_PACING_RATE), so that Reno and CUBIC are paced (LK-PACE-4). "
+            "`python scripts/fidelity_wide.py --group paced` runs these alone.",
+            summary_text(paced[0]),
+            f"The same for seed {wide.APART}:",
+            summary_text(paced[1]),
+            clusters_text(paced[0]),
+            PACED.read_text().strip(),
         ]
     )
 
@@ -78,8 +95,8 @@ def summary_text(table: pl.DataFrame) -> str:
     """The summary by group as a table of Markdown."""
     rows = [
         [
-            f"`{row['group']}`" if row["group"] in WIDE_GROUPS else f"**{row['group']}**",
-            WIDE_GROUPS.get(row["group"], ""),
+            f"`{row['group']}`" if row["group"] in wide.FAMILIES else f"**{row['group']}**",
+            SCENARIO_FAMILIES.get(wide.FAMILIES.get(row["group"], ""), ""),
             str(row["scenarios"]),
             *(share(row[name], row["scenarios"]) for name in ("identical", "within_1us", "within_1_percent")),
             number(row["max_percent"]),

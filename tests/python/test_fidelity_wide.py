@@ -24,16 +24,25 @@ SAME = {
 }
 """Numbers of scenarios by group, short ones."""
 
+PACED = (0, 2, 3, 4, 5, 6, 7, 8)
+"""Numbers of scenarios with a pacing rate, of Reno and of CUBIC."""
+
 NEAR_NS = 1_000
 
 
-def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def kernel_6_1() -> None:
+    """The kernel is of the version that the profile is of."""
     try:
         kernel = find_kernel()
     except KernelError as error:
         pytest.skip(str(error))
     if not kernel.version.startswith("6.1."):
         pytest.skip(f"the profile is of Linux 6.1, the kernel is {kernel.version}")
+
+
+@pytest.mark.usefixtures("kernel_6_1")
+def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(SCRIPTS)
     from twins import wide  # type: ignore[import-not-found]
 
@@ -46,6 +55,26 @@ def test_the_model_sends_what_linux_sends(tmp_path: Path, monkeypatch: pytest.Mo
     for row in table.iter_rows(named=True):
         assert row["identical"], f"{row['group']} {row['scenario']}: {row['kind']} at {row['first_packet']}"
         assert row["times_off_ns"] <= NEAR_NS, f"{row['group']} {row['scenario']}: times differ"
+
+
+@pytest.mark.usefixtures("kernel_6_1")
+def test_paced_senders_send_what_linux_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LK-PACE-4, LK-CUBIC-5: Reno and CUBIC where the application allows a rate."""
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from rexmit import draw_scenario
+    from twins import wide
+
+    every = {number: draw_scenario(number, seed=wide.SEED, family="paced") for number in PACED}
+    drawn = {number: wide.Drawn("paced", number, scenario) for number, scenario in every.items()}
+    table = wide.compare({"paced": drawn}, tmp_path, lambda _: None)
+    algorithms = {
+        one.scenario["hosts"]["server"]["stack"]["congestion"]["algorithm"] for one in drawn.values()
+    }
+    assert algorithms == {"reno", "cubic"}
+    assert table.height == len(PACED)
+    for row in table.iter_rows(named=True):
+        assert row["identical"], f"paced {row['scenario']}: {row['kind']} at {row['first_packet']}"
+        assert row["times_off_ns"] <= NEAR_NS, f"paced {row['scenario']}: times differ"
 
 
 def test_the_page_keeps_its_sections(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ class TestModel:
         ("transfer", "stack"),
         [
             ({"congestion": "reno"}, {"congestion": {"algorithm": "reno"}}),
+            ({"socket": {"pacing_rate": "2 Mbit/s"}}, {"output": {"pacing_rate": "2 Mbit/s"}}),
             ({"socket": {"nagle": False}}, {"output": {"nagle": "off"}}),
             ({"socket": {"send_buffer": "20 kB"}}, {"buffers": {"send": "20 kB"}}),
             ({"socket": {"receive_buffer": "20 kB"}}, {"buffers": {"receive": "20 kB"}}),
@@ -56,7 +57,8 @@ class TestModel:
     ) -> None:
         writes = {"bulk": None, "writes": "200 x 700 bytes"} if "socket" in transfer else {}
         given = {key: value for key, value in ({"bulk": "1 MB"} | writes | transfer).items() if value}
-        name = "linux-6.1" if "congestion" in transfer else "freebsd-6.0"
+        of_linux = "congestion" in transfer or "pacing_rate" in transfer["socket"]
+        name = "linux-6.1" if of_linux else "freebsd-6.0"
         profile = {"inherits": name, **stack}
         base: dict[str, Any] = {"hosts": {host: {"stack": name} for host in ("server", "client")}}
 
@@ -70,6 +72,13 @@ class TestModel:
         by_profile = run({"hosts": {name: {"stack": profile} for name in ("server", "client")}}, plain)
         assert by_socket == by_profile
         assert by_socket != run({}, plain), "it makes a difference"
+
+    def test_only_a_model_that_paces_takes_a_rate(self) -> None:
+        with pytest.raises(StudyError, match=r"transfers\.0\.socket\.pacing_rate has no effect here"):
+            row(study(None, "rfc", socket={"pacing_rate": "2 Mbit/s"}))
+        paced = {"inherits": "rfc", "output": {"pacing_rate": "2 Mbit/s"}}
+        with pytest.raises(StudyError, match=r"output\.pacing_rate: goes with recovery `prr`"):
+            row(study({"stack": paced}))
 
     def test_each_transfer_has_its_own(self) -> None:
         both = [SCENARIO["transfers"][0] | {"congestion": name} for name in ("reno", "cubic")]
@@ -128,6 +137,7 @@ class TestLinux:
     def test_a_rate_and_a_limit(self) -> None:
         paced = row(study(socket={"pacing_rate": "2 Mbit/s"}), "uml")
         assert 3.9e9 < paced["time_ns"] < 4.6e9
+        assert row(study(socket={"pacing_rate": "2 Mbit/s"}))["time_ns"] == paced["time_ns"]
         clamped = row(study(socket={"window_clamp": "5000 bytes"}), "uml")
         assert clamped["time_ns"] > 5e9, "5000 bytes a round trip of 40 ms"
 

@@ -11,7 +11,7 @@ pub use recovery::{
     BsdPipe, HalvingFloor, PlainRecovery, PrrRule, RecoveryConfig, RecoveryExit, SackRecovery, ThinConfig,
 };
 pub use rexmit_stack::TimerRule;
-use rexmit_units::{Bytes, Duration};
+use rexmit_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,11 @@ impl Profile {
         self.recovery.tail_probe && self.recovery.sack != SackRecovery::Prr
     }
 
+    /// It has what pacing is made of: packets of several segments, and a recovery that asks before each.
+    pub(crate) fn can_pace(&self) -> bool {
+        self.recovery.sack == SackRecovery::Prr && self.output.push == PushRule::Device
+    }
+
     /// The receiver measures the round trip: for a buffer that grows, or for ACKs that are held back.
     pub(crate) fn measures_as_receiver(&self) -> bool {
         self.window.tuning.is_some() || self.delayed_ack.compression.is_some()
@@ -145,6 +150,10 @@ impl Profile {
         }
         if sack == SackRecovery::CountedHalving && rtt != RttSource::Timestamps {
             return Err(("rtt_source", "recovery `counted-halving` goes with `timestamps`".into()));
+        }
+        if self.output.pacing_rate.is_some() && !self.can_pace() {
+            let text = "goes with recovery `prr` and output.push `device`: inherit `linux-6.1`";
+            return Err(("output.pacing_rate", text.into()));
         }
         let growth = self.congestion.growth == crate::congestion::Growth::PerPacket;
         if growth && !prr {
@@ -499,6 +508,11 @@ pub struct OutputConfig {
     /// Which segments of data carry PSH.
     #[serde(default, skip_serializing_if = "is_default")]
     pub push: PushRule,
+    /// Data are paced, by a timer of TCP's own: at the rate at which a window leaves in a round trip and a fifth more, twice
+    /// that in slow start, or BBR's, and at this rate at most (SO_MAX_PACING_RATE; LK-PACE-4). Absent: BBR alone paces. `prr`
+    /// with `push = "device"` only.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pacing_rate: Option<Rate>,
     /// The congestion window, in segments, stands in the urgent pointer of every segment without URG and SYN, where a
     /// capture finds it: the second patch of klaver-2005. A receiver does not look at it (RFC 9293 section 3.8.5).
     #[serde(default, skip_serializing_if = "is_default")]

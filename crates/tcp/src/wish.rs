@@ -18,7 +18,7 @@ pub(crate) fn with_wish(
     let mut changed = Arc::clone(profile);
     let own = Arc::make_mut(&mut changed);
     let mut rest = SocketWish { congestion: None, socket: wish.socket.clone() };
-    let SocketSpec { nagle, send_buffer, receive_buffer, .. } = &mut rest.socket;
+    let SocketSpec { nagle, send_buffer, receive_buffer, pacing_rate, .. } = &mut rest.socket;
     if let Some(name) = &wish.congestion {
         own.congestion.algorithm =
             read(name.as_str().into()).map_err(|e| SettingError::new("congestion", e.message))?;
@@ -27,6 +27,9 @@ pub(crate) fn with_wish(
         Some(false) => own.output.nagle = NagleRule::Off,
         Some(true) if own.output.nagle == NagleRule::Off => own.output.nagle = NagleRule::On,
         _ => {}
+    }
+    if own.can_pace() && pacing_rate.is_some() {
+        own.output.pacing_rate = pacing_rate.take();
     }
     // Linux counts the memory of packets in its buffers, which a profile with `window.tuning` has as windows.
     if own.window.tuning.is_none() {

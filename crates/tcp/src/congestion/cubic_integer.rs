@@ -1,7 +1,6 @@
 //! CUBIC as Linux 6.1 computes it (tcp_cubic.c): whole packets, time in ticks of 1 ms, those of the host's clock.
 //!
-//! A deviation: pacing is not modelled, so the time that HyStart allows for it is its upper bound (see
-//! [`super::hystart`]).
+//! A deviation: the time that HyStart allows for large packets is its upper bound (see [`super::hystart`]).
 
 use rexmit_units::{Duration, Instant};
 
@@ -189,7 +188,7 @@ impl LinuxControl for CubicInteger {
                 let (now, idle) = (self.ticks(now), idle.as_nanos() / 1_000_000);
                 self.state.epoch = self.state.epoch.map(|epoch| (epoch + idle).min(now));
             }
-            Note::Sample { now, rtt, una, nxt } => {
+            Note::Sample { now, rtt, una, nxt, paced } => {
                 let Some(rtt) = rtt else { return };
                 // `cubictcp_acked`: not within a second of the start of a stage.
                 let since = |epoch| self.ticks(now).saturating_sub(epoch);
@@ -204,7 +203,7 @@ impl LinuxControl for CubicInteger {
                     && self.hystart.ends_slow_start(
                         config,
                         w.cwnd / w.mss,
-                        &RoundTrip { now, una, nxt, rtt, least: *least },
+                        &RoundTrip { now, una, nxt, rtt, least: *least, paced },
                     )
                 {
                     w.ssthresh = w.cwnd;

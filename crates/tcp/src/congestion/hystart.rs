@@ -1,5 +1,5 @@
 //! HyStart of Linux 6.1 (tcp_cubic.c, `hystart_update`): slow start ends when ACKs come in a train as long as
-//! half the least round trip, or when the round-trip time grows.
+//! half the least round trip, of a paced sender as a whole one, or when the round-trip time grows.
 //!
 //! Deviation: the kernel allows a train the time in which four of the largest offloaded packets leave at the
 //! pacing rate, at most 1 ms; here it is always 1 ms, which holds below 2 Gbit/s.
@@ -43,6 +43,8 @@ pub(super) struct RoundTrip {
     pub rtt: u64,
     /// The connection's least, in microseconds.
     pub least: u64,
+    /// Data are paced.
+    pub paced: bool,
 }
 
 impl Hystart {
@@ -53,7 +55,7 @@ impl Hystart {
 
     /// Is it time to leave slow start? `cwnd` is in segments.
     pub fn ends_slow_start(&mut self, config: &HystartConfig, cwnd: u32, sample: &RoundTrip) -> bool {
-        let &RoundTrip { now, una, nxt, rtt, least: delay_min } = sample;
+        let &RoundTrip { now, una, nxt, rtt, least: delay_min, paced } = sample;
         if self.found {
             return false;
         }
@@ -63,8 +65,9 @@ impl Hystart {
         let Some(round) = self.round.as_mut().filter(|_| cwnd >= config.low_window) else { return false };
         if config.train && now.saturating_since(round.last_ack) <= config.spacing {
             round.last_ack = now;
-            // Half of it, as nothing is paced.
-            let limit = Duration::from_micros((delay_min + ACK_DELAY) / 2);
+            // Pacing spreads a window over up to half a round trip by itself.
+            let share = if paced { 1 } else { 2 };
+            let limit = Duration::from_micros((delay_min + ACK_DELAY) / share);
             self.found |= now.saturating_since(round.start) > limit;
         }
         if config.delay {

@@ -149,6 +149,8 @@ pub enum Note {
         una: SeqNumber,
         /// Next number to send.
         nxt: SeqNumber,
+        /// Data are paced.
+        paced: bool,
     },
     /// Data leave while nothing is in flight.
     Restart {

@@ -231,10 +231,11 @@ impl Tcb {
     /// What leaves in a millisecond at the pacing rate, and for near peers more (`tcp_tso_autosize`).
     fn segments_a_device_packet(&self, status: &Status) -> u64 {
         let (rate, least) = match self.pacing.as_deref() {
-            Some(pacing) => (pacing.rate(), pacing.least_segments()),
-            None => {
+            Some(pacing) if pacing.is_known() => (pacing.rate(), pacing.least_segments()),
+            pacing => {
                 let known = self.device.as_deref().and_then(|device| device.rate);
-                (known.unwrap_or_else(|| self.usual_rate(status.out)), LEAST)
+                let rate = known.unwrap_or_else(|| self.usual_rate(status.out));
+                (pacing.map_or(rate, |pacing| pacing.at_most(rate)), LEAST)
             }
         };
         let near = (self.least_rtt.as_nanos() / 1_000) >> 9;
@@ -246,6 +247,11 @@ impl Tcb {
     /// (`tcp_cong_control`).
     pub(crate) fn note_usual_rate(&mut self, out: u32) {
         let rate = self.usual_rate(out);
+        if !self.congestion.sets_window()
+            && let Some(pacing) = self.pacing.as_deref_mut()
+        {
+            pacing.set_rate(rate, LEAST);
+        }
         if let Some(device) = self.device.as_deref_mut() {
             device.rate = Some(rate);
         }

@@ -5,6 +5,8 @@ use rexmit_units::{Duration, Instant};
 
 use super::device::Device;
 use super::{Tcb, Timers};
+use crate::congestion::Congestion;
+use crate::profile::OutputConfig;
 use crate::recovery::LossRecovery;
 
 /// So many segments leave before anything is paced.
@@ -15,6 +17,8 @@ const FREE_SEGMENTS: u64 = 10;
 pub(crate) struct Pacing {
     /// Bytes a second; 0: none is known yet.
     rate: u64,
+    /// Bytes a second, at most (`sk_max_pacing_rate`).
+    most: u64,
     /// When the next packet is due, or the last one left (`tcp_wstamp_ns`).
     due: Instant,
     /// When the packet that is leaving left, by how much it was late, nanoseconds, and its bytes so far.
@@ -31,6 +35,7 @@ impl Default for Pacing {
     fn default() -> Self {
         Self {
             rate: 0,
+            most: u64::MAX,
             due: Instant::ZERO,
             packet: (Instant::ZERO, 0, 0),
             segments: 0,
@@ -41,13 +46,31 @@ impl Default for Pacing {
 }
 
 impl Pacing {
-    /// Takes the rate of the congestion control, bytes a second, and how many segments a packet has at least.
-    pub fn set_rate(&mut self, rate: u64, least_segments: u64) {
-        (self.rate, self.least_segments) = (rate, least_segments);
+    /// Of a sender that goes by this congestion control: BBR paces, others where the profile says so.
+    pub fn of(output: &OutputConfig, congestion: &Congestion) -> Option<Box<Self>> {
+        let most = output.pacing_rate.map(|rate| rate.bits_per_second() / 8);
+        let paces = congestion.sets_window() || most.is_some();
+        paces.then(|| Box::new(Self { most: most.unwrap_or(u64::MAX), ..Self::default() }))
     }
 
+    /// Takes the rate of the congestion control, bytes a second, and how many segments a packet has at least.
+    pub fn set_rate(&mut self, rate: u64, least_segments: u64) {
+        (self.rate, self.least_segments) = (self.at_most(rate), least_segments);
+    }
+
+    /// Bytes a second.
     pub fn rate(&self) -> u64 {
         self.rate
+    }
+
+    /// A rate has been set.
+    pub fn is_known(&self) -> bool {
+        self.rate > 0
+    }
+
+    /// This rate, or the most that is allowed.
+    pub fn at_most(&self, rate: u64) -> u64 {
+        rate.min(self.most)
     }
 
     /// A packet of the send queue holds so many segments at least.
@@ -147,6 +170,17 @@ impl Tcb {
             pacing.begin_packet(now);
         }
         pacing.packet.0
+    }
+
+    /// A segment of `len` bytes leaves, with `out` segments out before it: the next packet has to wait. Until the first
+    /// acknowledgment the rate is that of the first window.
+    pub(crate) fn pace_after(&mut self, len: u32, out: u32) {
+        if self.pacing.as_deref().is_some_and(|pacing| !pacing.is_known()) {
+            self.note_usual_rate(out);
+        }
+        if let Some(pacing) = self.pacing.as_deref_mut() {
+            pacing.on_data(len);
+        }
     }
 
     /// When the segment that is leaving is stamped to leave.

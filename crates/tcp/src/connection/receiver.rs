@@ -126,16 +126,19 @@ impl Tcb {
             return false; // FB-ACK-8
         }
         let end = segment.seq + len;
+        // Where a report covers a FIN, one that has come again is a duplicate like data (LK-SACK-3).
+        let covers = fin && self.profile.options.sack_covers_fin;
+        let again = !covers || self.rcv.out_of_order.holds_fin(end);
         let done = self.rcv.out_of_order.insert(segment.seq, end, fin, self.rcv.nxt);
         self.note_arrival(segment.seq, len, fills);
         if let Some(tuning) = self.rcv.tuning.as_mut().filter(|_| fills) {
             tuning.advance(end);
         }
         self.accept(done.next.diff(self.rcv.nxt) as u32);
-        let reported = end + u32::from(fin && self.profile.options.sack_covers_fin);
+        let reported = end + u32::from(covers);
         if reported != segment.seq && self.marks.sack {
-            if len > 0 && !done.fresh && self.profile.options.dsack {
-                self.rcv.sacks.report_duplicate(segment.seq, end);
+            if again && (len == 0 || !done.fresh) && self.profile.options.dsack {
+                self.rcv.sacks.report_duplicate(segment.seq, reported);
             }
             // A FIN that has just been reached moves rcv_nxt over it later.
             let nxt = self.rcv.nxt + u32::from(done.fin && reported > end);

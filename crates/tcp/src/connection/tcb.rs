@@ -364,7 +364,7 @@ impl Tcb {
             round_trip: None,
             timed: None,
             window: Window { cwnd: max_opd, ssthresh: u32::MAX, mss: max_opd, max: u32::MAX },
-            pacing: congestion.sets_window().then(Box::default),
+            pacing: Pacing::of(&profile.output, &congestion),
             ecn: Ecn::new(profile.ecn.mode, congestion.needs_ecn()),
             congestion,
             inflight: Inflight::new(profile.congestion.inflight, iss).map(Box::new),
@@ -393,7 +393,7 @@ impl Tcb {
     /// Takes this congestion control in place of the profile's.
     pub(super) fn set_congestion(&mut self, mut congestion: Congestion) {
         self.by_rate = congestion.rate_control().is_some().then(Box::default);
-        self.pacing = congestion.sets_window().then(Box::default);
+        self.pacing = Pacing::of(&self.profile.output, &congestion);
         self.ecn = Ecn::new(self.profile.ecn.mode, congestion.needs_ecn());
         self.congestion = congestion;
     }

@@ -40,6 +40,11 @@ impl Reassembly {
         self.ranges.is_empty() && self.fin.is_none()
     }
 
+    /// A FIN at `end` waits already.
+    pub fn holds_fin(&self, end: SeqNumber) -> bool {
+        self.fin == Some(end)
+    }
+
     /// Segments kept.
     pub fn segments(&self) -> u32 {
         self.segments

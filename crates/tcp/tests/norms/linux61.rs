@@ -299,6 +299,38 @@ fn lk_defer_1_a_pair_is_waited_for_twin() {
     assert_eq!(play("end-of-buffer", 0), (vec![11], vec![12]));
 }
 
+/// LK-PACE-2, LK-PACE-4: where a rate is allowed, pairs leave at it, the first one that is late with half the pause; the twin
+/// sends all at once.
+#[test]
+fn lk_pace_4_a_rate_that_is_allowed_twin() {
+    let play = |output: Value| {
+        let mut t = ten_out(reno(json!({ "output": output })), 40);
+        t.at_ms(40).recv(ack(at(11)));
+        let mut sent = vec![numbers(&mut t)];
+        for ms in 41..=45 {
+            t.at_ms(ms);
+            sent.push(numbers(&mut t));
+        }
+        sent
+    };
+    let none = Vec::new;
+    // 1,448,000 bytes a second; the window of 20 in 20 ms, twice, would be four times that.
+    let paced = [vec![11, 12], vec![13, 14], none(), vec![15, 16], none(), vec![17, 18]];
+    assert_eq!(play(json!({ "pacing_rate": "11584 kbit/s" })), paced);
+    assert_eq!(play(json!({})), [(11..=30).collect(), none(), none(), none(), none(), none()]);
+}
+
+/// LK-PACE-4: the window, not the allowed rate, is what paces a sender below it.
+#[test]
+fn lk_pace_4_the_usual_rate() {
+    let mut t = ten_out(reno(json!({ "output": { "pacing_rate": "1 Gbit/s" } })), 40);
+    t.at_ms(40).recv(ack(at(11)));
+    assert_eq!(numbers(&mut t).len(), 2);
+    // 2,896 bytes at 2,896,000 a second: half of a millisecond late, then a whole one each.
+    t.at_ms(44);
+    assert_eq!(numbers(&mut t), (13..=20).collect::<Vec<_>>());
+}
+
 /// LK-PUSH-1: a packet for the device is larger where the round trip is short.
 #[test]
 fn lk_push_1_more_at_high_rates() {

@@ -1,4 +1,4 @@
-//! The receiver of `linux-6.1` (LK-ACK-1 to LK-ACK-6, LK-WIN-1 to LK-WIN-4, LK-SACK-1).
+//! The receiver of `linux-6.1` (LK-ACK-1 to LK-ACK-6, LK-WIN-1 to LK-WIN-4, LK-SACK-1, LK-SACK-3).
 
 use serde_json::{Value, json};
 
@@ -164,6 +164,17 @@ fn lk_ack_6_a_pushed_segment_is_acknowledged_when_read_twin() {
     };
     let config = |push: bool| json!({ "delayed_ack": { "quick_credit": 0, "push_is_short": push } });
     assert_eq!((play(config(true)), play(config(false))), (1, 0));
+}
+
+/// LK-SACK-3: a FIN that waits out of order and comes again is reported as a duplicate, alone or with its data.
+#[test]
+fn lk_sack_3_a_fin_again_is_a_duplicate() {
+    let mut t = Script::client(profile("linux-6.1", json!({})));
+    t.establish(20);
+    t.recv(data(at(2)..at(3)).ack(1).fin());
+    t.drain();
+    t.recv(data(at(3)..at(3)).ack(1).fin()).expect(ack(1).sack([(at(3), at(3) + 1), (at(2), at(3) + 1)]));
+    t.recv(data(at(2)..at(3)).ack(1).fin()).expect(ack(1).sack([(at(2), at(3) + 1), (at(2), at(3) + 1)]));
 }
 
 /// LK-SACK-1: the report covers the FIN.

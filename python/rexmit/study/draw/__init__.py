@@ -40,6 +40,7 @@ SCENARIO_FAMILIES: Mapping[str, str] = {
     "sctp": "SCTP, likewise",
     "losses": "one TCP transfer over a bottleneck, one or two packets lost: the basic set of `make fidelity`",
     "marks": "one TCP transfer with ECN over a bottleneck that marks: those of `make fidelity-ecn`",
+    "paced": "those of `losses` with a pacing rate of a tenth to ten times the bottleneck's",
     "wide": "the wide set of `make fidelity`: the groups of `wide/...` in turn",
     **{f"wide/{group}": words for group, words in WIDE_GROUPS.items()},
 }
@@ -82,6 +83,14 @@ def _marks(number: int, seed: int) -> Scenario:
     return draw_marks(number, seed).table("linux-6.1")
 
 
+def _paced(number: int, seed: int) -> Scenario:
+    drawn = draw_losses(number, seed)
+    scenario = drawn.table("linux-6.1")
+    tenths = Numbers("paced", seed, number).spread("rate", 1, 100)
+    scenario["transfers"][0]["socket"] = {"pacing_rate": f"{drawn.rate_bit_s * tenths // 80 * 8} bit/s"}
+    return scenario
+
+
 def _whole(numbers: Numbers, sctp: bool) -> Scenario:
     path = draw_path(numbers)
     scenario: Scenario = {
@@ -103,6 +112,7 @@ _DRAWN: Mapping[str, Callable[[int, int], Scenario]] = {
     "sctp": _sctp,
     "losses": _losses,
     "marks": _marks,
+    "paced": _paced,
     "wide": draw_wide,
     **{f"wide/{group}": partial(draw_wide, group=group) for group in WIDE_GROUPS},
 }

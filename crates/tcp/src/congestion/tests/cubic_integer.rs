@@ -97,7 +97,7 @@ fn a_growing_round_trip_ends_slow_start() {
     let mut sample = |ms: u64, rtt: u64, una: u32| {
         let rtt = Some(Duration::from_millis(rtt));
         let nxt = SeqNumber(if una < 1_000 { 1_000 } else { 2_000 });
-        c.note(&mut w, &Note::Sample { now: at(ms), rtt, una: SeqNumber(una), nxt });
+        c.note(&mut w, &Note::Sample { now: at(ms), rtt, una: SeqNumber(una), nxt, paced: false });
         w.ssthresh
     };
     assert_eq!(sample(0, 40, 10), u32::MAX);

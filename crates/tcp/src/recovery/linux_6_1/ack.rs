@@ -223,7 +223,8 @@ impl Linux61 {
             tcb.rtt.sample(rtt, una, nxt);
             tcb.note_rtt(last.unwrap_or(rtt));
         }
-        tcb.congestion.note(&mut tcb.window, &Note::Sample { now, rtt: last, una, nxt });
+        let paced = tcb.pacing.is_some();
+        tcb.congestion.note(&mut tcb.window, &Note::Sample { now, rtt: last, una, nxt, paced });
         (rtt.is_some(), last)
     }
 

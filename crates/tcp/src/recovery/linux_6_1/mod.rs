@@ -283,6 +283,9 @@ impl LossRecovery for Linux61 {
         if self.rates.is_some() {
             self.note_sent_by_rate(tcb, now, sent, idle);
         }
+        if tcb.pacing.is_some() && sent.len > 0 {
+            tcb.pace_after(sent.len, self.packets.queue.len());
+        }
         if self.packets.note_sent(tcb, tcb.left_at(now), sent) {
             if tcb.timers.rexmt_for == RexmtFor::Probe {
                 self.rearm(tcb, now, RexmtFor::Probe);

@@ -69,17 +69,13 @@ impl Linux61 {
             return;
         }
         self.begin_rates(tcb, now);
-        if sent.len > 0 {
-            if idle && self.rates.as_deref().is_some_and(|rates| rates.is_app_limited()) {
-                let sender = self.sender(tcb, now);
-                if let Some(bbr) = tcb.congestion.bbr() {
-                    bbr.restart(&mut tcb.window, &sender, micros(now));
-                }
-                Self::take_rate(tcb);
+        let limited = self.rates.as_deref().is_some_and(|rates| rates.is_app_limited());
+        if sent.len > 0 && idle && limited {
+            let sender = self.sender(tcb, now);
+            if let Some(bbr) = tcb.congestion.bbr() {
+                bbr.restart(&mut tcb.window, &sender, micros(now));
             }
-            if let Some(pacing) = tcb.pacing.as_deref_mut() {
-                pacing.on_data(sent.len);
-            }
+            Self::take_rate(tcb);
         }
         let (at, alone) = (tcb.left_at(now), self.packets.queue.len() == 0);
         let (delivered, end) = (self.all_delivered(), sent.seq + sent.space());
