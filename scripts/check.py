@@ -47,8 +47,8 @@ WINDOWS = "x86_64-pc-windows-gnu"
 MACOS = "aarch64-apple-darwin"
 # In the time that others leave.
 LAST = ["nice", "-n", "19"]
-# Tests one process for each core, a file at a time.
-SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
+# Tests a file at a time; one process more than cores, since tests wait for commands that they start.
+SIDE_BY_SIDE = [f"--numprocesses={(os.cpu_count() or 1) + 1}", "--dist=loadfile"]
 # One test, of one thread and most of a minute: it runs beside other checks.
 MEMORY = "memory_stays_in_proportion_to_the_file"
 # What `cargo test` leaves out: that, and a matrix of which other tests run a sample (`make long` has it all).
@@ -159,11 +159,14 @@ def documents() -> list[Check]:
             cargo("doc", "--no-deps", "--locked", "--document-private-items"),
             environment={"RUSTDOCFLAGS": "-D warnings"},
         ),
-        # The model as WebAssembly, for the front page; a build of its own, which nothing else needs.
+        Check("generated pages are current", DOCS, [PYTHON, "scripts/generate_docs.py", "--check"]),
+    ]
+
+
+def site() -> list[Check]:
+    """The site, with the model as WebAssembly on its front page: a build of its own, which takes its time."""
+    return [
         Check("live demo", DOCS, [*LAST, PYTHON, "scripts/live_demo.py"], behind=True),
-        Check(
-            "generated pages are current", DOCS, [PYTHON, "scripts/generate_docs.py", "--check"], beside=True
-        ),
         Check(
             "documentation",
             DOCS,
@@ -193,7 +196,7 @@ def tests(scratch: Path) -> list[Check]:
         Check("kernel", TESTS, [*LAST, PYTHON, "scripts/kernel.py"], behind=True),
         # The programs around stacks of other languages, too.
         Check("stacks", TESTS, [*LAST, PYTHON, "scripts/programs.py"], uses=["go"], behind=True),
-        # One process for each core. What wants a second kernel is in `make long`: few tests, a long build.
+        # What wants a second kernel is in `make long`: few tests, a long build.
         Check(
             "pytest",
             TESTS,
@@ -204,6 +207,7 @@ def tests(scratch: Path) -> list[Check]:
                 *SIDE_BY_SIDE,
             ],
         ),
+        *site(),
         Check(
             "cargo test: memory",
             TESTS,
