@@ -24,8 +24,8 @@ SAME = {
 }
 """Numbers of scenarios by group, short ones."""
 
-PACED = (0, 2, 3, 4, 5, 6, 7, 8)
-"""Numbers of scenarios with a pacing rate, of Reno and of CUBIC."""
+PACED = (0, 2, 3, 4, 5, 6, 7, 8, 83, 446)
+"""Numbers of scenarios with a pacing rate; in the last two a window is long unused (LK-CW-2)."""
 
 NEAR_NS = 1_000
 

@@ -286,6 +286,7 @@ impl Linux61 {
                 during: self.packets.phase.during(),
             };
             tcb.congestion.on_ack(&mut tcb.window, &info);
+            self.limited.since = now; // whether or not cwnd has grown (`tcp_cong_avoid`)
         }
     }
 

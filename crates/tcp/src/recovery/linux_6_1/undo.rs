@@ -26,6 +26,7 @@ impl Linux61 {
             }
         }
         self.packets.undo_marker = None;
+        self.limited.since = tcb.last_arrival;
         if let Some(rack) = &mut self.rack {
             rack.look_again();
         }
