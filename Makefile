@@ -84,7 +84,7 @@ fidelity-ecn: kernel  ## The same of ECN and DCTCP, in virtual time.
 judge:  ## Judge captures of foreign senders: 50,000 retransmissions at each place, 50,000 certain at the sender; goes on where it was ended.
 	@$(PYTHON) scripts/judge.py --page
 
-wheel: setup  ## Build a wheel and run it installed alone in a fresh environment; TRAINED=1: laid out by a training run, as released.
+wheel: setup  ## Build a wheel and run it installed alone in a fresh environment; TRAINED=1: with profile-guided optimisation, as released.
 	@$(BIN)/python scripts/wheel.py $(if $(TRAINED),--trained)
 
 wheels: setup  ## Build wheels for musl, aarch64 (run under QEMU), macOS and Windows; TARGETS chooses.

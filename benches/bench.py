@@ -96,7 +96,7 @@ def main() -> int:
         "--only", nargs="+", default=[""], metavar="WORD", help="rows whose title has one of these"
     )
     options.add_argument(
-        "--trained", action="store_true", help="rexmit laid out by a training run, as released wheels are"
+        "--trained", action="store_true", help="rexmit with profile-guided optimisation, as released"
     )
     chosen = options.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def build_ours() -> Path:
 
 
 def build_trained() -> Path:
-    """The same, laid out by a training run."""
+    """The same with profile-guided optimisation."""
     drawn = OUT / "training.jsonl"
     drawn.write_text("".join(draw(number, seed=TRAINING_SEED) for number in range(2_000)))
     return trained.build(drawn)

@@ -1,8 +1,7 @@
-"""Compile the scenarios of `bench.py` as released wheels are: laid out by what a training run did.
+"""Compile the scenarios of `bench.py` with profile-guided optimisation, as released wheels are.
 
-The compiler's own optimisation by a profile: an instrumented build, runs of other sizes than those that are
-measured, and a build that knows their counts. It needs `llvm-profdata` of the toolchain, which
-`rustup component add llvm-tools` brings.
+An instrumented build runs scenarios of other sizes than those that are measured, and a second build uses its
+counts. It needs `llvm-profdata` of the toolchain, which `rustup component add llvm-tools` brings.
 """
 
 from __future__ import annotations

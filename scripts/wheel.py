@@ -2,7 +2,7 @@
 
 The wheel is installed into a fresh environment, outside the project's folder, and runs a published
 study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled; `--trained`
-builds it twice, the second time laid out by what `train.py` did with the first.
+with profile-guided optimisation: it is built twice, and `train.py` runs in between.
 """
 
 from __future__ import annotations
