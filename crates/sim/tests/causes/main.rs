@@ -98,6 +98,19 @@ fn captures_say_what_held_senders_back() {
     assert!(tally.of(Side::Sender)[0] > 0.2, "hardly anything is certain");
 }
 
+/// What leaves a paced sender follows nothing, like what has just been written. That it is paced is not told, but neither is
+/// the other thing told as certain.
+#[test]
+fn nothing_wrong_is_certain_of_a_paced_sender() {
+    let cases = held_cases::paced();
+    let tally = judge_held(&cases, 2);
+    println!("{} scenarios\n{}", cases.len(), tally.table());
+    let certain = tally.misses.iter().filter(|miss| miss.row.confidence == Confidence::Certain);
+    let wrong: Vec<_> = certain.map(|miss| format!("{}: {miss:?}", cases[miss.case].name)).take(5).collect();
+    assert!(wrong.is_empty(), "certain and wrong: {wrong:#?}");
+    assert!(!tally.misses.is_empty(), "it is told after all: say so in the documentation");
+}
+
 /// What a sample of the scenarios, and SCTP, is held to.
 fn hold(judged: &Judged, sides: &[Side]) {
     hold_to(judged, sides, [0.99, 0.95]);

@@ -11,8 +11,8 @@
 //! That is T-RAT's way (Zhang, Breslau, Paxson and Shenker, On the Characteristics and Origins of Internet Flow Rates,
 //! SIGCOMM 2002) but for the unit, which is a wait and not a part of a flow, and for what is certain.
 //!
-//! Not told: pacing from a congestion window, Nagle's algorithm from an application that writes little, and what slows
-//! down the sender's host.
+//! Not told: pacing from an application that writes slowly or, with more outstanding, from a congestion window; Nagle's
+//! algorithm from an application that writes little; and what slows down the sender's host.
 
 mod run;
 mod wait;
@@ -41,6 +41,8 @@ pub(super) struct Watch {
     samples: u8,
     /// The most that was outstanding since the start, a loss or an idle period: so much its congestion window lets out.
     widest: u64,
+    /// Data have left that followed nothing, behind a full segment: a sender that paces does so while more is written.
+    may_pace: bool,
     out: Written,
     /// Where the last part ended.
     until: Instant,
@@ -61,6 +63,7 @@ impl Watch {
             low: [None; 2],
             samples: 0,
             widest: 0,
+            may_pace: false,
             out: Written::new(keep),
             until: Instant::default(),
         }
@@ -255,8 +258,9 @@ impl Watch {
                 self.run.idle();
                 self.widest = 0;
             }
+            self.may_pace |= !is_short(last.len, step);
             wait.add(clear, Held::Application, false);
-            wait.add(step.time, Held::Application, step.near);
+            wait.add(step.time, Held::Application, step.near && !self.may_pace);
             return;
         }
         wait.add(step.time, Held::Application, false);

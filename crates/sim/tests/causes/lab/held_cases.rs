@@ -23,6 +23,25 @@ pub fn all() -> Vec<Case> {
     all
 }
 
+/// Senders that pace: nothing prompts what leaves, though all was written long before.
+pub fn paced() -> Vec<Case> {
+    let mut all = Vec::new();
+    let writes = [json!({ "writes": "1 x 60 kB" }), json!({ "writes": "100 x 700 bytes" })];
+    for rate in ["60 kbit/s", "400 kbit/s", "2 Mbit/s", "8 Mbit/s"] {
+        for (transfer, algorithm) in writes.iter().zip(["reno", "cubic"]) {
+            let profile = json!({
+                "inherits": "linux-6.1", "congestion": { "algorithm": algorithm }, "output": { "pacing_rate": rate },
+            });
+            let path = json!({ "rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets" });
+            all.push(Case {
+                name: format!("{algorithm} slow: paced at {rate}"),
+                scenario: cases::scenario(&profile, path, transfer.clone()),
+            });
+        }
+    }
+    all
+}
+
 fn slow_for_a_reason(all: &mut Vec<Case>, stack: &str, profile: &Value) {
     let bulk = || json!({ "bulk": "400 kB" });
     let path = |rate: &str, delay: &str, queue: u32| json!({ "rate": rate, "delay": delay, "queue": format!("{queue} packets") });
