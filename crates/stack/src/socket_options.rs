@@ -78,7 +78,7 @@ impl SocketSpec {
             (
                 self.pacing_rate.is_some_and(|rate| rate.bits_per_second() < 8),
                 "pacing_rate",
-                "nothing would leave; allowed: such as \"10 Mbit/s\"",
+                "nothing would leave; allowed: from \"8 bit/s\" on",
             ),
         ];
         rules.iter().find(|(broken, ..)| *broken).map_or(Ok(()), |(_, key, text)| Err((key, text)))

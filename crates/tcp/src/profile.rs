@@ -151,6 +151,9 @@ impl Profile {
         if sack == SackRecovery::CountedHalving && rtt != RttSource::Timestamps {
             return Err(("rtt_source", "recovery `counted-halving` goes with `timestamps`".into()));
         }
+        if self.output.pacing_rate.is_some_and(|rate| rate.bits_per_second() < 8) {
+            return Err(("output.pacing_rate", "nothing would leave: write at least \"8 bit/s\"".into()));
+        }
         if self.output.pacing_rate.is_some() && !self.can_pace() {
             let text = "goes with recovery `prr` and output.push `device`: inherit `linux-6.1`";
             return Err(("output.pacing_rate", text.into()));

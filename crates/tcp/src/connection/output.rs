@@ -533,8 +533,9 @@ impl Tcb {
 
     /// LK-PROBE-1: an ACK that looks old asks for an answer (`tcp_xmit_probe_skb`).
     pub(super) fn send_old_sequence(&mut self, now: Instant) {
+        let at = self.begin_departure(now, 0, false);
         let window = self.advertised_window();
-        let segment = self.segment(now, self.snd.una - 1, (0, false), window);
+        let segment = self.segment(at, self.snd.una - 1, (0, false), window);
         self.count(0, false);
         self.after_ack_sent(segment.window, window);
         self.emit(Reason::WindowProbe, segment);
@@ -571,7 +572,7 @@ impl Tcb {
     /// The retransmission timer runs from now.
     #[inline]
     pub(crate) fn restart_rexmt(&mut self, now: Instant) {
-        self.timers.rexmt = self.clock.deadline(now, self.rtt.rto() + self.pacing_delay(now));
+        self.timers.rexmt = self.clock.deadline(now, self.with_pacing(now, self.rtt.rto()));
         self.timers.rexmt_for = RexmtFor::Retransmission;
     }
 

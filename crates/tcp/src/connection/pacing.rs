@@ -113,13 +113,13 @@ impl Pacing {
 }
 
 impl Tcb {
-    /// By how much a timer of the transport runs longer, since what it is for is not due yet; whole ticks
-    /// (`tcp_pacing_delay`).
+    /// How long a timer of the transport runs: by whole ticks longer where what it is for is not due yet, but no longer than the
+    /// longest RTO (`tcp_reset_xmit_timer`, `tcp_pacing_delay`).
     #[inline]
-    pub(crate) fn pacing_delay(&self, now: Instant) -> Duration {
-        let Some(pacing) = &self.pacing else { return Duration::ZERO };
+    pub(crate) fn with_pacing(&self, now: Instant, wait: Duration) -> Duration {
+        let Some(pacing) = &self.pacing else { return wait };
         let tick = self.profile.clock.tick.as_nanos().max(1);
-        Duration::from_nanos(pacing.ahead(now) / tick * tick)
+        (wait + Duration::from_nanos(pacing.ahead(now) / tick * tick)).min(self.profile.rtt.max_rto)
     }
 
     /// Does the next packet have to wait? If so, a timer is set for it, unless it runs (`tcp_pacing_check`).

@@ -120,7 +120,7 @@ impl Tcb {
         let wanted = self.rtt.rto().as_nanos() << self.persist_shift.min(12);
         let wait = wanted.clamp(config.persist_min.as_nanos(), config.persist_max.as_nanos());
         self.persist_shift = (self.persist_shift + 1).min(12);
-        let wait = Duration::from_nanos(wait) + self.pacing_delay(now);
+        let wait = self.with_pacing(now, Duration::from_nanos(wait));
         self.timers.persist = self.clock.deadline(now, wait);
     }
 

@@ -140,7 +140,7 @@ impl Tcb {
     pub(crate) fn restarted_rexmt(&mut self, now: Instant, una: SeqNumber) -> Instant {
         let rto = self.rtt.rto();
         if self.few.is_none() {
-            return self.clock.deadline(now, rto + self.pacing_delay(now));
+            return self.clock.deadline(now, self.with_pacing(now, rto));
         }
         self.rexmt_restarted_by_age(now, una, rto)
     }

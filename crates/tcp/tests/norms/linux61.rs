@@ -320,6 +320,24 @@ fn lk_pace_4_a_rate_that_is_allowed_twin() {
     assert_eq!(play(json!({})), [(11..=30).collect(), none(), none(), none(), none(), none()]);
 }
 
+/// LK-PACE-3: the timer that an acknowledgment restarts waits for the packet that is due next, here 269 ms more; the one that a timeout
+/// starts does not.
+#[test]
+fn lk_pace_3_only_the_first_timer_is_extended() {
+    let mut t = ten_out(reno(json!({ "output": { "pacing_rate": "80 kbit/s" } })), 10);
+    t.at_ms(40).recv(ack(at(3)));
+    t.expect_at_ms(536, seg(3));
+    t.expect_at_ms(984, seg(3));
+}
+
+/// LK-PACE-3: and by no more than the longest RTO.
+#[test]
+fn lk_pace_3_two_minutes_at_most() {
+    let mut t = ten_out(reno(json!({ "output": { "pacing_rate": "80 bit/s" } })), 10);
+    t.at_ms(40).recv(ack(at(3)));
+    t.expect_at_ms(122_880, seg(3));
+}
+
 /// LK-PACE-4: the window, not the allowed rate, is what paces a sender below it.
 #[test]
 fn lk_pace_4_the_usual_rate() {

@@ -200,7 +200,7 @@ impl Linux61 {
 
     /// Sets the one timer of the transport for something else than before (`tcp_reset_xmit_timer`).
     fn set_timer(&mut self, tcb: &mut Tcb, now: Instant, why: RexmtFor, wait: Duration) {
-        let wait = if why == RexmtFor::Reordering { wait } else { wait + tcb.pacing_delay(now) };
+        let wait = if why == RexmtFor::Reordering { wait } else { tcb.with_pacing(now, wait) };
         tcb.timers.rexmt = tcb.clock.deadline(now, wait);
         tcb.timers.rexmt_for = why;
     }
@@ -259,7 +259,9 @@ impl LossRecovery for Linux61 {
         packets::resend(self, tcb, now, 0, true);
         self.packets.queue.cut(1);
         tcb.decision = Reason::New;
-        tcb.restart_rexmt(now);
+        // Not as other timers of the transport: no packet that is due is waited for.
+        tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
+        tcb.timers.rexmt_for = RexmtFor::Retransmission;
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
