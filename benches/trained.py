@@ -14,7 +14,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TODAY = "linux-6.1"
 TRAINING = (
-    "grid",
     "bulk flows=1 queue=3000 seconds=1",
     "bulk flows=300 queue=2000 seconds=1",
     f"bulk stack={TODAY} flows=1 queue=3000 seconds=2",

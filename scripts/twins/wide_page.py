@@ -54,10 +54,10 @@ def section(whole: Both, paced: Both) -> str:
             READINGS.read_text().strip(),
             "### Paced senders",
             f"{len(paced[0]):,} scenarios of the basic set's kind "
-            "(`rexmit.draw_scenario(n, family='paced')`), "
-            "in which the application allows a rate from a tenth of the bottleneck's to ten times that "
-            "(`socket.pacing_rate`, SO_MAX_PACING_RATE), so that Reno and CUBIC are paced (LK-PACE-4). "
-            "`python scripts/fidelity_wide.py --group paced` runs these alone.",
+            f"(`rexmit.draw_scenario(n, family='paced', seed={wide.SEED})`): "
+            "one transfer with one or two losses, in which the application allows a rate from a tenth of "
+            "the bottleneck's to ten times that (`socket.pacing_rate`, SO_MAX_PACING_RATE), so that Reno and "
+            "CUBIC are paced (LK-PACE-4). `python scripts/fidelity_wide.py --group paced` runs these alone.",
             summary_text(paced[0]),
             f"The same for seed {wide.APART}:",
             summary_text(paced[1]),

@@ -40,8 +40,8 @@ Examples:
     "--family",
     type=click.Choice(list(SCENARIO_FAMILIES)),
     metavar="FAMILY",
-    help="Systems: kind of scenarios: all, tcp, sctp, losses, marks, wide, or wide/GROUP. "
-    "Default: tcp between kernels, losses with a model.",
+    help="Systems: kind of scenarios: all, tcp, sctp, losses, marks, paced, wide, or "
+    "wide/GROUP. Default: tcp between kernels, losses with a model.",
 )
 @click.option("--study", metavar="STUDY", help="Systems: use the runs of this study instead of scenarios.")
 @click.option(
