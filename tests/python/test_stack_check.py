@@ -146,8 +146,12 @@ def test_both_examples_send_the_same_packets_through_loss(in_c: Path) -> None:
             "no: ",
         ),
         (
+            # Slow if a third of its calls were 2 ms apart: a machine with other work stalls it now and then.
             "def set_timer(self, at):\n"
-            "    slow = time.perf_counter() - self.__dict__.setdefault('at', time.perf_counter()) > 0.02\n"
+            "    times = self.__dict__.setdefault('times', [])\n"
+            "    times.append(time.perf_counter())\n"
+            "    gaps = [b - a > 0.0019 for a, b in zip(times, times[1:])]\n"
+            "    slow = len(gaps) > 8 and sum(gaps) > len(gaps) / 3\n"
             "    super().set_timer(at and at + 7 * slow * 10**6)",
             "reads no clock",
             "with 2 ms of real time before each call, at the",
