@@ -511,8 +511,8 @@ pub struct OutputConfig {
     /// Which segments of data carry PSH.
     #[serde(default, skip_serializing_if = "is_default")]
     pub push: PushRule,
-    /// Data are paced, by a timer of TCP's own: at the rate at which a window leaves in a round trip and a fifth more, twice
-    /// that in slow start, or BBR's, and at this rate at most (SO_MAX_PACING_RATE; LK-PACE-4). Absent: BBR alone paces. `prr`
+    /// Data are paced, by a timer of TCP's own: at BBR's rate, or that of a window in a round trip times 1.2 (times 2 in slow
+    /// start, while cwnd is below half of ssthresh), and at this rate at most (SO_MAX_PACING_RATE; LK-PACE-4). Absent: BBR alone paces. `prr`
     /// with `push = "device"` only.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pacing_rate: Option<Rate>,

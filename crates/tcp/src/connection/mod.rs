@@ -14,6 +14,7 @@ use crate::profile::Profile;
 use crate::recovery::{OwnRecovery, Recovery, with_recovery};
 
 mod ack;
+mod bare;
 mod by_rate;
 mod cached;
 mod delayed_ack;

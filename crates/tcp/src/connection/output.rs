@@ -53,24 +53,6 @@ impl Tcb {
         }
     }
 
-    /// All that can leave is an ACK or a window update, as at most receivers.
-    #[inline]
-    fn has_only_acks(&self) -> bool {
-        self.has_nothing_to_send() && self.snd.nxt == self.snd.max && self.by_rate.is_none()
-    }
-
-    /// [`output`](Self::output) where no data and no FIN can leave.
-    fn output_ack(&mut self, now: Instant) {
-        self.note_idle(now);
-        if let Some(device) = &mut self.device {
-            device.begin_round();
-        }
-        if self.is_window_update_due() || self.marks.ack_now {
-            self.transmit_ack(now);
-        }
-        self.keep_a_timer(now);
-    }
-
     fn output_all<R: LossRecovery + ?Sized>(&mut self, now: Instant, recovery: &mut R) {
         let idle = self.note_idle(now);
         let (waiting, max) = (self.has_unsent(), self.snd.max);
@@ -96,7 +78,7 @@ impl Tcb {
 
     /// Only an ACK or a window update can be due, as at most receivers: no permit needs to be asked for.
     #[inline]
-    fn has_nothing_to_send(&self) -> bool {
+    pub(super) fn has_nothing_to_send(&self) -> bool {
         self.buffer.len() == 0 && !self.state.wants_fin() && !self.marks.force
     }
 
@@ -161,7 +143,7 @@ impl Tcb {
 
     /// FB-OUT-1 and FB-OUT-2: is the sender idle, and does it start slowly again?
     #[inline(always)]
-    fn note_idle(&mut self, now: Instant) -> bool {
+    pub(super) fn note_idle(&mut self, now: Instant) -> bool {
         let mut idle = self.marks.last_idle || self.snd.max == self.snd.una;
         self.marks.last_idle = false;
         if !idle {
@@ -311,7 +293,7 @@ impl Tcb {
 
     /// With data outstanding or waiting, some timer must run (FB-OUT-9).
     #[inline]
-    fn keep_a_timer(&mut self, now: Instant) {
+    pub(super) fn keep_a_timer(&mut self, now: Instant) {
         if self.timers.rexmt_runs() || self.timers.persist_runs() {
             return;
         }
@@ -472,24 +454,6 @@ impl Tcb {
         Transmitted { more: plan.again || len < plan.len, space: len + u32::from(fin) }
     }
 
-    /// Sends an ACK alone.
-    fn transmit_ack(&mut self, now: Instant) {
-        let sack = self.sack_option();
-        let seq = if self.timers.persist_runs() { self.snd.nxt } else { self.snd.max };
-        self.count(0, false);
-        let at = self.begin_departure(now, 0, false);
-        let window = self.advertised_window();
-        let segment = TcpSegment { sack, ..self.segment(at, seq, (0, false), window) };
-        if self.snd.nxt != self.snd.una {
-            self.start_rexmt_if_off(now); // FB-OUT-9
-        }
-        if let Some(device) = &mut self.device {
-            device.leave(now, 0, self.snd.mss);
-        }
-        self.after_ack_sent(segment.window, window);
-        self.emit(Reason::Ack, segment);
-    }
-
     /// A probe of a closed window, which is not ECN-capable (RFC 3168 section 6.1.6); Linux probes with data only where the window
     /// takes them.
     #[inline]
@@ -531,16 +495,6 @@ impl Tcb {
         }
     }
 
-    /// LK-PROBE-1: an ACK that looks old asks for an answer (`tcp_xmit_probe_skb`).
-    pub(super) fn send_old_sequence(&mut self, now: Instant) {
-        let at = self.begin_departure(now, 0, false);
-        let window = self.advertised_window();
-        let segment = self.segment(at, self.snd.una - 1, (0, false), window);
-        self.count(0, false);
-        self.after_ack_sent(segment.window, window);
-        self.emit(Reason::WindowProbe, segment);
-    }
-
     /// nxt moves over what has just left; the first transmission may be timed.
     #[inline]
     fn advance_nxt(&mut self, now: Instant, sent: &Sent) {
@@ -559,7 +513,7 @@ impl Tcb {
         }
     }
 
-    fn start_rexmt_if_off(&mut self, now: Instant) {
+    pub(super) fn start_rexmt_if_off(&mut self, now: Instant) {
         if !self.timers.rexmt_runs() {
             if self.timers.persist_runs() {
                 self.timers.persist = Timers::OFF;
@@ -572,8 +526,14 @@ impl Tcb {
     /// The retransmission timer runs from now.
     #[inline]
     pub(crate) fn restart_rexmt(&mut self, now: Instant) {
-        self.timers.rexmt = self.clock.deadline(now, self.with_pacing(now, self.rtt.rto()));
-        self.timers.rexmt_for = RexmtFor::Retransmission;
+        self.start_transport_timer(now, self.with_pacing(now, self.rtt.rto()), RexmtFor::Retransmission);
+    }
+
+    /// The one timer of the transport runs so long, for this.
+    #[inline]
+    pub(crate) fn start_transport_timer(&mut self, now: Instant, wait: Duration, why: RexmtFor) {
+        self.timers.rexmt = self.clock.deadline(now, wait);
+        self.timers.rexmt_for = why;
     }
 
     /// Stops the retransmission timer.

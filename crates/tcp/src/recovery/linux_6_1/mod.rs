@@ -201,8 +201,7 @@ impl Linux61 {
     /// Sets the one timer of the transport for something else than before (`tcp_reset_xmit_timer`).
     fn set_timer(&mut self, tcb: &mut Tcb, now: Instant, why: RexmtFor, wait: Duration) {
         let wait = if why == RexmtFor::Reordering { wait } else { tcb.with_pacing(now, wait) };
-        tcb.timers.rexmt = tcb.clock.deadline(now, wait);
-        tcb.timers.rexmt_for = why;
+        tcb.start_transport_timer(now, wait, why);
     }
 
     /// `tcp_rearm_rto`: the timer runs for the oldest packet, from when it left where it ran for something else.
@@ -260,8 +259,7 @@ impl LossRecovery for Linux61 {
         self.packets.queue.cut(1);
         tcb.decision = Reason::New;
         // Not as other timers of the transport: no packet that is due is waited for.
-        tcb.timers.rexmt = tcb.clock.deadline(now, tcb.rtt.rto());
-        tcb.timers.rexmt_for = RexmtFor::Retransmission;
+        tcb.start_transport_timer(now, tcb.rtt.rto(), RexmtFor::Retransmission);
     }
 
     fn resume(&mut self, tcb: &mut Tcb, now: Instant, why: Resume) {
