@@ -308,6 +308,8 @@ def perform(check: Check, show: Callable[[str], None] = show) -> Outcome:
     environment.setdefault("PYO3_PYTHON", str(BIN / "python"))
     # Tests start hundreds of commands, and each would compile the package anew.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    # NumPy starts a thread for each core that nothing here uses, and each spins while a command starts.
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
     started = time.monotonic()
     with subprocess.Popen(
         check.command,

@@ -461,7 +461,7 @@ def test_a_study_with_profiles_in_files_stands_alone_once_it_is_resolved(
 def test_a_signal_stops_captures_and_tables_soon(
     rexmit: Command, study_file: Path, tmp_path: Path, arguments: tuple[str, ...], pattern: str
 ) -> None:
-    out, runs = tmp_path / "out", 4000
+    out, runs = tmp_path / "out", 1600
     # Doing all that was still to do after the signal, as a pool of threads does by itself, takes far longer.
     many = ("--set", f"design.replications={runs // 8}", *arguments)
     running = start(study_file, out, *many)

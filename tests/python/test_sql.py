@@ -407,7 +407,7 @@ def engine_of(running: subprocess.Popen[str]) -> int:
     while running.poll() is None:
         for path in Path(f"/proc/{running.pid}/task").glob("*/children"):
             for child in path.read_text().split():
-                if "rexmit.run.sql_engine" in Path(f"/proc/{child}/cmdline").read_text():
+                if "rexmit.run.sql_main" in Path(f"/proc/{child}/cmdline").read_text():
                     return int(child)
         time.sleep(0.01)
     raise AssertionError(running.communicate()[1])

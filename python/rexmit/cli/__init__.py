@@ -15,9 +15,9 @@ from rexmit._native import version
 from rexmit.cli.groups import Commands
 from rexmit.cli.meant import COMMANDS as MEANT
 from rexmit.cli.meant import option_of
-from rexmit.cli.start import WithoutPandas
 from rexmit.cli.stopping import ended, heeding_signals, leave, remind
 from rexmit.errors import RexmitError, StudySlips, one_line
+from rexmit.start import without_pandas
 from rexmit.terminal import guarded
 
 USAGE = 2
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     own_process = arguments is None
     if own_process:
         remind()
-        sys.meta_path.insert(0, WithoutPandas())
+        without_pandas()
     with guarded(), warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say("warning", str(message))
         code = _ended(arguments)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 import click
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.table import Table as RichTable
@@ -42,6 +41,8 @@ def write_answer(answer: pa.RecordBatchReader, path: Path) -> None:
 
 def write_csv(answer: pa.RecordBatchReader, file: IO[str]) -> None:
     """Comma-separated values with a line of names; lists and structs as JSON."""
+    import polars as pl
+
     csv.writer(file, lineterminator="\n").writerow(answer.schema.names)
     # Two columns may have one name.
     names = [str(number) for number in range(len(answer.schema))]

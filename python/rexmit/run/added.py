@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import polars as pl
 import pyarrow as pa
 
 from rexmit.errors import UsageError, one_line
@@ -21,13 +20,16 @@ from rexmit.run.store import RUNS, write_runs
 from rexmit.tables import reserved
 from rexmit.units import plural
 
+if TYPE_CHECKING:
+    import polars as pl
+
 MARK = b"added"
 """In the metadata of a field that was added."""
 
 LABEL = b"label"
 """What people call it."""
 
-Given = Callable[[dict[str, Any]], Any] | Sequence[Any] | Mapping[int, Any] | pl.Series | pl.Expr
+Given: TypeAlias = "Callable[[dict[str, Any]], Any] | Sequence[Any] | Mapping[int, Any] | pl.Series | pl.Expr"
 
 
 def is_added(schema: pa.Schema, name: str) -> bool:
@@ -87,6 +89,8 @@ def _check_name(schema: pa.Schema, name: object, replace: bool) -> None:
 
 def _values(table: pa.Table, name: str, given: Given) -> Sequence[Any]:
     """A value for each run, in the order of the table."""
+    import polars as pl
+
     if isinstance(given, pl.Expr):
         frame = pl.DataFrame(pl.from_arrow(table))
         try:
@@ -143,6 +147,8 @@ _WRONG = object()
 
 def _number(value: Any) -> object:
     """The value as Python's number, None where there is none; a mark for what is no number."""
+    import polars as pl
+
     if hasattr(value, "item") and not isinstance(value, pl.Series):
         try:
             value = value.item()  # numpy's

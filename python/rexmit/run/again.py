@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pyarrow as pa
 
 from rexmit import _native
@@ -16,6 +15,9 @@ from rexmit.run.backends import Backend, as_recorded, open_backend
 from rexmit.run.columns import SEED_COLUMNS
 from rexmit.run.results import Results
 from rexmit.study import Design, StudySpec
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TOLD = ("time_ns", "bytes", "packets_down", "packets_up", "retransmits", "drops_down", "drops_up")
 """Responses by which a run that was run again is known to be the same."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -40,6 +39,7 @@ from rexmit.units import plural
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import polars as pl
 
 
 class Results:
@@ -143,6 +143,8 @@ class Results:
 
     def table(self) -> pl.DataFrame:
         """The table for Polars: a row a run, sorted by run."""
+        import polars as pl
+
         frame = pl.from_arrow(self.arrow())
         assert isinstance(frame, pl.DataFrame)
         return frame
@@ -241,6 +243,8 @@ class Results:
         table = self.detail(detail)
         if table is None:
             raise UsageError(f"{self.name}: {detail.nothing}; give the scenario {detail.hint}")
+        import polars as pl
+
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return frame
@@ -351,6 +355,8 @@ class Results:
         ]
         if other:
             raise UsageError(f"run {run} was run with {'; '.join(other)}: it would not be the same again")
+        import polars as pl
+
         tables = backend.tables(own, backend.table_kinds)
         return {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in tables.items()}
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import polars as pl
 import pyarrow as pa
 
 from rexmit.files import create
@@ -16,6 +15,9 @@ from rexmit.run.details import DETAILS
 from rexmit.run.results import Results
 from rexmit.run.sql_process import EngineProcess
 from rexmit.run.sql_tables import Source, folder_source, memory_source
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ class Database:
 
 def ask(results: Results, text: str) -> pl.DataFrame:
     """The whole answer to a query over the tables of results. Raises UsageError where there is none."""
+    import polars as pl
+
     if results.folder is not None:
         source = folder_source(results.folder)
     else:

@@ -1,7 +1,7 @@
 """What answers questions in SQL: DuckDB over the tables of results folders, in a process of its own.
 
-`python -P -m rexmit.run.sql_engine FOLDER` reads what is asked as a line of JSON on standard input and writes
-the answer as an Arrow stream to standard output. What is wrong is a line in the file `wrong` in FOLDER.
+`sql_main.py` starts it. It reads what is asked as a line of JSON on standard input and writes the answer as
+an Arrow stream to standard output. What is wrong is a line in the file `wrong` in its folder.
 
 A query sees the tables and nothing else: files are opened here and given to DuckDB as Arrow data sets, and
 its own access to files, and its settings, are closed before the query runs. The process may take so much
@@ -43,7 +43,7 @@ COLUMNS = {
 }
 
 
-def main(folder: Path) -> int:
+def answer(folder: Path) -> int:
     """Answers one question; its result is the exit code."""
     try:
         asked = json.loads(sys.stdin.readline())
@@ -285,7 +285,3 @@ def _quoted(name: str) -> str:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -36,7 +36,7 @@ class EngineProcess:
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            leashed([sys.executable, "-P", "-m", "rexmit.run.sql_engine", str(self.folder)]),
+            leashed([sys.executable, "-P", "-m", "rexmit.run.sql_main", str(self.folder)]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,6 +15,9 @@ from rexmit.inputs import RUN_TABLE
 from rexmit.run.backends import Backend
 from rexmit.run.parquet import whole_table
 from rexmit.run.parts import unreadable
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TABLE_KINDS = ("state", "verdicts", "transmissions")
 
@@ -30,6 +32,8 @@ def run_table(path: Path) -> pl.DataFrame:
 
     Raises StoreError of one line where it cannot be read, FileNotFoundError where it is not there.
     """
+    import polars as pl
+
     try:
         return without_marks(pl.DataFrame(pl.from_arrow(whole_table(path, RUN_TABLE))))
     except FileNotFoundError:
@@ -40,6 +44,8 @@ def run_table(path: Path) -> pl.DataFrame:
 
 def without_marks(table: pl.DataFrame) -> pl.DataFrame:
     """The table with null where layout 1 had the largest number for what nobody knows."""
+    import polars as pl
+
     marked = pl.col(pl.UInt64)
     return table.with_columns(pl.when(marked != _NOBODY).then(marked).name.keep())
 

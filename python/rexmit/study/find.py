@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from rexmit.errors import StudyError, nearest
@@ -25,15 +26,23 @@ class StudyEntry:
 
 def list_studies() -> list[StudyEntry]:
     """All studies of the package, by name."""
-    entries = []
-    for path in sorted(PACKAGED.glob("*/*.toml"), key=lambda path: path.with_suffix("")):
-        with path.open("rb") as file:
-            head = tomllib.load(file)
-        if "scenario" in head:
-            entries.append(
-                StudyEntry(_name(path), path, str(head.get("title", "")), str(head.get("source", "")))
-            )
-    return entries
+    found = map(_entry, sorted(_files(), key=lambda path: path.with_suffix("")))
+    return [entry for entry in found if entry is not None]
+
+
+def _files() -> Iterable[Path]:
+    """What may be studies of the package."""
+    return PACKAGED.glob("*/*.toml")
+
+
+@cache
+def _entry(path: Path) -> StudyEntry | None:
+    """The study that a file of the package holds, or None. To read all of them takes a tenth of a second."""
+    with path.open("rb") as file:
+        head = tomllib.load(file)
+    if "scenario" not in head:
+        return None
+    return StudyEntry(_name(path), path, str(head.get("title", "")), str(head.get("source", "")))
 
 
 def find_study(name: str) -> tuple[str, Path]:
@@ -51,9 +60,10 @@ def find_study(name: str) -> tuple[str, Path]:
         resolved = path.resolve()
         inside = resolved.is_relative_to(PACKAGED.resolve())
         return (_name(resolved) if inside else path.stem), path
-    known = {entry.name: entry.path for entry in list_studies()}
-    if name in known:
-        return name, known[name]
+    for packaged in _files():
+        if _name(packaged) == name and _entry(packaged) is not None:
+            return name, packaged
+    known = [entry.name for entry in list_studies()]
     beginning = [entry for entry in known if entry.startswith(f"{name}/")]
     if beginning:
         raise StudyError(f"{name!r} holds several studies; name one of {', '.join(sorted(beginning))}")
