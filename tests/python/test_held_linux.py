@@ -46,6 +46,29 @@ writes = "1 x 400000 bytes"
 replications = 1
 seed = 1
 """
+FULL_BUFFER = """
+title = "A full send buffer held Linux back"
+
+[scenario]
+hosts.server.stack = "linux-6.1"
+hosts.server.linux.send_buffer = "64 kB"
+hosts.server.linux.congestion = "bbr"
+hosts.client.stack = "linux-6.1"
+hosts.client.linux.receive_buffer = "6 MB"
+path.rate = "1 Gbit/s"
+path.delay = "20 ms"
+path.queue = "1000 packets"
+
+[[scenario.transfers]]
+from = "server"
+to = "client"
+writes = "1 x 4000000 bytes"
+
+[design]
+replications = 1
+seed = 1
+"""
+"""BBR: of a sender that does not pace, Linux counts no time in which its buffer was full."""
 WINDOW, DEFERRED, CONGESTION, APPLICATION = range(4)
 """Runs: limited by a window that is filled, one in which Linux leaves room, the congestion window, writes."""
 
@@ -56,13 +79,16 @@ Times = dict[str, float]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, guest: None) -> list[tuple[Times, Times]]:
     """What Linux counted and what we judged of each run, ns."""
-    out = tmp_path_factory.mktemp("held")
-    (out / "held.toml").write_text(SCENARIO)
+    return measured(tmp_path_factory.mktemp("held"), SCENARIO)
+
+
+def measured(out: Path, scenario: str) -> list[tuple[Times, Times]]:
+    (out / "held.toml").write_text(scenario)
     results = Study.load(str(out / "held.toml")).run(
         out / "done", backend="uml", capture="all", state="all", progress=False
     )
     assert results.table()["completed"].all()
-    return [(counted(out / "done", run), judged(out / "done", run)) for run in range(4)]
+    return [(counted(out / "done", run), judged(out / "done", run)) for run in range(len(results.table()))]
 
 
 def counted(folder: Path, run: int) -> Times:
@@ -109,3 +135,12 @@ def test_while_linux_is_idle_its_application_had_nothing_to_send(runs: list[tupl
     # Behind our last data Linux is busy twice, for that and for the FIN, which the pause sets apart.
     idle = ours["ns"] - (linux["busy_ns"] - 2 * BUSY)
     assert ours["application_certain_ns"] == pytest.approx(idle, abs=20 * TICK)
+
+
+def test_a_full_send_buffer_held_it_for_most_of_the_time(tmp_path: Path, guest: None) -> None:
+    ((linux, ours),) = measured(tmp_path, FULL_BUFFER)
+    # Linux counts while all that was written has left; ours, from when no more has been outstanding for long.
+    assert linux["sndbuf_limited_ns"] > 0.5 * linux["busy_ns"]
+    assert ours["send_buffer_ns"] > 0.5 * ours["ns"]
+    # A window that stands still may be another's.
+    assert ours["send_buffer_certain_ns"] == 0

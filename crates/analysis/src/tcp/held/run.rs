@@ -65,9 +65,6 @@ impl Run {
         if self.open().is_some_and(|before| key(&before) != key(&row)) {
             self.end(out);
         }
-        if self.waits == 0 {
-            self.grew_at = row.start;
-        }
         self.waits += 1;
         self.enough = own.policy.waits;
         self.last = Some(row.by);

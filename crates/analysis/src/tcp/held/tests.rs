@@ -84,3 +84,21 @@ fn room_for_a_segment_that_waits_for_a_large_one_is_the_windows() {
         110 c . 1+0 ack 1461 win 4380\n 110.01 s . 2921+1460 ack 1\n 110.01 s . 4381+1460 ack 1";
     assert_eq!(held(NEAR, short), [(60, 110, Held::SlowStart, Likely)]);
 }
+
+#[test]
+fn a_send_buffer_is_as_full_each_time_though_a_part_leaves_later() {
+    // Five segments each round trip, answered at once, and a sixth 20 ms later: more is never outstanding.
+    let round = |at: u64, first: u64| {
+        let burst: String =
+            (0..5).map(|n| format!("{at}.01 s . {}+1460 ack 1\n", first + n * 1460)).collect();
+        let late = format!("{} s . {}+1460 ack 1\n", at + 20, first + 5 * 1460);
+        let answer = format!("{} c . 1+0 ack {} win 65000\n", at + 50, first + 6 * 1460);
+        [burst, late, answer].concat()
+    };
+    let packets: String = (0..20).map(|n| round(60 + 50 * n, 1 + n * 6 * 1460)).collect();
+    let opening = NEAR.replace("win 4000", "win 65000");
+    let found = held(&opening, &packets);
+    let of = |by: Held| found.iter().filter(|row| row.2 == by).map(|row| row.1 - row.0).sum::<u64>();
+    assert!(of(Held::SendBuffer) > of(Held::SlowStart), "{found:?}");
+    assert_eq!(found.last().map(|row| (row.2, row.3)), Some((Held::Application, Likely)), "{found:?}");
+}
