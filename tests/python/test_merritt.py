@@ -79,6 +79,12 @@ def test_the_readme_shows_what_the_wrong_systems_gave() -> None:
 
 
 @pytest.mark.long
+def test_the_readme_shows_what_packets_of_runs_in_order_give(results: Results, in_order: Results) -> None:
+    table = study_module("merritt-2010", "page").in_order(results, in_order)
+    assert f"<!-- in-order -->\n{table}<!-- /in-order -->" in (STUDY / "README.md").read_text()
+
+
+@pytest.mark.long
 def test_a_wrong_system_is_caught_as_power_csv_says(results: Results) -> None:
     (_, right), (system, wrong) = measure("merritt-2010", loading([results]), ["no-ethernet"])
     stored = read_power("merritt-2010", STUDY)

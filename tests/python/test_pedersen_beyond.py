@@ -22,6 +22,7 @@ def test_the_timers() -> None:
     assert EIFEL.table(EIFEL.by_delay(results)) == _shown("pedersen-eifel.md", "timers")
 
 
+@pytest.mark.long
 def test_the_lowest_rto() -> None:
     events = ADDRESSES.events_of(ADDRESSES.study(200).run(progress=False))
     found = {(200, pair): ADDRESSES.outcomes(events, pair, 200) for pair in ((100, 400), (400, 100))}

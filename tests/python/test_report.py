@@ -151,6 +151,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return Study.load("hurtig-2006/short").run(tmp_path_factory.mktemp("short") / "short", progress=False)
 
 
+@pytest.mark.long
 def test_the_whole_of_a_published_study_fits(published: Results, tmp_path: Path) -> None:
     text = page_text(published, tmp_path)
     assert len(text.encode()) < 10_000_000

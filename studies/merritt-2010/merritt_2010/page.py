@@ -44,7 +44,8 @@ def make(page: Page) -> None:
     many = Study.load("merritt-2010/two-way").set("design.replications", REPLICATIONS)
     thirty = page.run("two-way-30", study=many)
     page.compare([alone])
-    page.put(tables(alone, together) | {"score": scored(thirty), "timeouts": timeouts(thirty)})
+    own = {"in-order": in_order(alone, together), "score": scored(thirty), "timeouts": timeouts(thirty)}
+    page.put(tables(alone, together) | own)
     page.draw("two-way", alone, shown)
     distinct = page.run("pairs")
     frame = pairs.shares(distinct)
@@ -62,13 +63,12 @@ def make(page: Page) -> None:
 
 
 def tables(alone: Results, together: Results) -> dict[str, str]:
-    """What the README has between its marks from the ninety runs, and from those in order."""
+    """What the README has between its marks of the ninety runs and those in order, but for packets."""
     coverage = load_statements(FOLDER)
     return {
         "compare": compare([alone]).to_markdown(),
         "readings": readings(alone, together),
         "estimates": estimates(alone),
-        "in-order": in_order(alone, together),
         "coverage": f"{coverage.text()}\n",
         "gaps": coverage.table(),
     }
