@@ -41,7 +41,7 @@ NS3_LIBRARIES = [
 # Bandwidth-delay product of 1 Gbit/s and 2 x 20 ms, in packets of 1500 bytes.
 BDP = 3334
 TODAY = "linux-6.1"
-"""Linux as it comes: RACK, tail loss probes, CUBIC, large packets, a receive buffer that grows."""
+"""Linux with its defaults: RACK, tail loss probes, CUBIC, large packets, a receive buffer that grows."""
 DRAWN = 20_000
 """Scenarios of the basic group of `make fidelity`: one transfer with one or two losses."""
 FIDELITY_SEED = 2026
@@ -122,7 +122,7 @@ def main() -> int:
 
 
 def draw(number: int, seed: int = FIDELITY_SEED) -> str:
-    """A scenario of the basic group of `make fidelity`, on the model of Linux as it comes, in a line."""
+    """A scenario of the basic group of `make fidelity`, on the model of Linux, in a line."""
     return json.dumps(rexmit.draw_scenario(number, seed=seed, family="losses")) + "\n"
 
 

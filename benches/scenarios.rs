@@ -4,7 +4,7 @@
 //! scenarios grid repeat=5                      6,930 short transfers on one core
 //! scenarios study jobs=2 repeat=5              all 23,898 runs of hurtig-2006
 //! scenarios bulk flows=10 queue=100 seconds=3 repeat=3
-//! scenarios bulk flows=10 stack=linux-6.1       the same between hosts with this profile, as it comes
+//! scenarios bulk flows=10 stack=linux-6.1       the same between hosts with this profile
 //! scenarios drawn file=FILE jobs=2              scenarios of a file, one a line in JSON, each once
 //! scenarios memory flows=10000
 //! scenarios dumbbell hosts=1000 seconds=3       half of them send to the other half over one link

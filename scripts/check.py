@@ -1,7 +1,7 @@
 """Run the project's checks and say what was skipped: `make test`.
 
 Each check is a command with a reason to exist. One that keeps every core busy runs by itself and its output
-is shown as it comes; those that keep one busy run side by side, and the output of each is shown when it ends.
+is shown at once; those that keep one busy run side by side, and the output of each is shown when it ends.
 The kernel compiles at the lowest priority from the start, in the time that the others leave.
 At the end stands a table of what passed, failed and was skipped, with the reason of each skip, and for
 each check how long it took and how long it kept processors busy; the first says little of one that ran

@@ -48,7 +48,7 @@ def compare(count: int, folder: Path, told: Callable[[str, int], runs.Told]) -> 
 
 
 def on_linux(drawn: Sequence[Drawn], folder: Path, told: runs.Told) -> list[runs.Ran]:
-    """The scenarios on the kernel as it comes."""
+    """The scenarios on the kernel with its defaults."""
     return runs.on(runs.LINUX, [one.table("linux-6.1", GROUPS["default"]) for one in drawn], folder, told)
 
 

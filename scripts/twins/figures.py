@@ -21,7 +21,7 @@ LOOKS = {
 }
 TITLES = {
     "plain": "Linux 6.1 without RACK and TLP",
-    "default": "Linux 6.1 as it comes",
+    "default": "Linux 6.1 with its defaults",
 }
 SMALLEST = 1e-5
 """Per cent; what differs less is drawn here, since a logarithm has no zero."""

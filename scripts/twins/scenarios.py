@@ -18,7 +18,7 @@ PLAIN = {"recovery": 0, "early_retrans": 0}
 """A kernel without RACK and without tail probes, which is what the profile `linux-6.1-no-rack` describes."""
 
 GROUPS: Mapping[str, Mapping[str, int]] = {"plain": PLAIN, "default": {}}
-"""Settings of the kernel beside the congestion control: `plain`, and as it comes."""
+"""Settings of the kernel beside the congestion control: `plain`, and its defaults."""
 
 NAMES = ("uml", "model")
 """Of the two sides that are compared."""

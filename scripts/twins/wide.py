@@ -1,4 +1,4 @@
-"""The wide set: scenarios in groups, on the kernel as it comes and on the model, and what is the same."""
+"""The wide set: scenarios in groups, on the kernel with its defaults and on the model; what is the same."""
 
 from __future__ import annotations
 

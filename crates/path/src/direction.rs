@@ -327,7 +327,7 @@ fn of_opportunities(spec: &DirectionSpec, trace: &TraceFile) -> Option<Direction
     counts.then(|| DirectionSpec { overhead: Bytes(TUN_HEADER), ..spec.clone() })
 }
 
-/// A packet as it comes to the queue.
+/// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: Instant,

@@ -68,7 +68,7 @@ pub struct TransferSpec {
     /// A message is given up rather than sent again more often, of SCTP (RFC 7496). Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retransmits: Option<u32>,
-    /// Each write is a DATAGRAM frame of QUIC (RFC 9221): it is never sent again, and read as it comes, in no order. Writes
+    /// Each write is a DATAGRAM frame of QUIC (RFC 9221): it is never sent again, and read as it arrives, in any order. Writes
     /// of 8 bytes and more, which hold the place of the write, and no more than fits into a packet. Absent: bytes of streams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<bool>,

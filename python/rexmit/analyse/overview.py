@@ -1,6 +1,6 @@
 """What a summary of captures shows: totals, the connections that matter most, one connection in detail.
 
-Rows are looked at as they come and mostly forgotten, so that memory follows what is shown.
+Rows are looked at as they arrive and mostly forgotten, so that memory follows what is shown.
 """
 
 from __future__ import annotations

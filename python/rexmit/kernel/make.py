@@ -358,7 +358,7 @@ def _kept_log() -> Path:
 
 
 def _lines(descriptor: int) -> Iterator[str]:
-    """Lines as they come.
+    """Lines as they arrive.
 
     It wakes up now and then: a signal that came just before a read that waits would be heeded at its end.
     """

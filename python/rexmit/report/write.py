@@ -29,7 +29,7 @@ class ReportOptions:
     """What a report holds.
 
     `notes` are the reasons of tolerances, `runs` the runs whose packets it has, `most_bytes` how large the
-    page may be (None: as it comes), and with `beside` the packets are in a folder beside it.
+    page may be (None: any size), and with `beside` the packets are in a folder beside it.
     """
 
     notes: bool = True

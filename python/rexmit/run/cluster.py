@@ -1,7 +1,7 @@
 """A study on the workers of a Dask cluster that the user has.
 
-Chunks of runs go to workers that can run them, a few for each of their threads, and what they give is handed
-on as it comes. A chunk whose worker is gone is run by another.
+Chunks of runs go to workers that can run them, a few for each of their threads, and their rows are handed
+on as they arrive. A chunk whose worker is gone is run by another.
 """
 
 from __future__ import annotations

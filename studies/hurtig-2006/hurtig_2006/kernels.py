@@ -50,7 +50,7 @@ def positions_that_differ(frame: pl.DataFrame) -> list[int]:
 
 
 def difference_table(frame: pl.DataFrame) -> str:
-    """By position, for each congestion control as it comes: runs that differ, and by how much."""
+    """By position, for each congestion control with its defaults: runs that differ, and by how much."""
     lines = [["lost", *CONTROLS], ["---", *["---:"] * len(CONTROLS)]]
     for position in positions_that_differ(frame.filter(pl.col(STACK).is_in(CONTROLS))):
         cells = []

@@ -39,7 +39,7 @@ from .repairs import (
 RATE, DELAY, POSITION, STACK = "path.rate", "path.delay", "path.down.drop", "hosts.server.linux"
 PATH = [f"{RATE}_bit_s", f"{DELAY}_ns"]
 REFERENCE = "FreeBSD 6.0"
-AS_IT_COMES = "as it comes"
+DEFAULTS = "defaults"
 GREY = "#9a9a9a"
 
 REPAIR_LOOKS = {
@@ -104,7 +104,7 @@ def control_of(stack: str) -> str:
 
 def variant_of(stack: str) -> str:
     """What a stack's label says is switched off."""
-    return stack.partition(", ")[2] or AS_IT_COMES
+    return stack.partition(", ")[2] or DEFAULTS
 
 
 def draw(frame: pl.DataFrame, reference: pl.DataFrame, out: Path, formats: Sequence[str] = ()) -> list[Path]:
@@ -289,7 +289,7 @@ def position_panels(sides: Sides, kbit_s: int) -> Figure:
             for level in levels:
                 behind = sides.reference.filter(chosen, pl.col(DELAY) == level)
                 axes.plot(*_means(behind), color=GREY, linewidth=2.6, alpha=0.55, zorder=1)
-            stack = control if variant == AS_IT_COMES else f"{control}, {variant}"
+            stack = control if variant == DEFAULTS else f"{control}, {variant}"
             mine = sides.frame.filter(chosen, pl.col(STACK) == stack, pl.col(DELAY).is_in(levels))
             handles = figures.time_lines(axes, mine, positions, delays) if mine.height else handles
             figures.position_axes(axes, positions)

@@ -153,7 +153,7 @@ function dropsOf(
   for (let place = 0; place < link.rows.length; place++) {
     const row = link.rows[place];
     if (!log.dropped[row] || isOwn(link, place, connection) !== own) continue;
-    // From the queue it is dropped when it leaves it, else as it comes.
+    // From the queue it is dropped when it leaves it, else as it arrives.
     const within = Number.isFinite(link.left[place]);
     const now = (within ? link.left[place] : link.offered[place]) - start;
     while (at < length.t.length && length.t[at] <= now) at++;

@@ -77,7 +77,7 @@ impl Packets {
         self.memory
     }
 
-    /// Memory of a packet with `len` bytes of data, as it comes.
+    /// Memory of a packet with `len` bytes of data, as it arrives.
     #[inline]
     pub fn memory_of(&self, len: u32) -> u32 {
         sized(LINE + self.header + len).0

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::common::*;
 use super::{MSS, at, sack, seg, server};
 
-/// The kernel as it comes, with Reno.
+/// The kernel with its defaults but Reno.
 fn as_it_comes() -> Arc<Profile> {
     profile("linux-6.1", json!({ "congestion": { "algorithm": "reno" } }))
 }

@@ -197,7 +197,7 @@ def _small_buffers(numbers: Numbers, scenario: Scenario) -> None:
 
 
 RMEM_MAX = 212_992
-"""`net.core.rmem_max` as it comes."""
+"""The default of `net.core.rmem_max`."""
 
 
 def _slow_readers(numbers: Numbers, scenario: Scenario) -> None:
