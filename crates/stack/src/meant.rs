@@ -86,12 +86,20 @@ const MEANT: &[(&[&str], &[&str])] = &[
     (&["traffic", "workload"], &["transfers"]),
 ];
 
+/// Names whose first key is a table only where this key stands beside it: elsewhere, as among the settings of a kernel, it is
+/// a word.
+const BESIDE: &[(&str, &str)] = &[("congestion.algorithm", "recovery")];
+
 /// The known name that people mean by a word that is not known, if it is such a word.
 ///
 /// A dotted name (`congestion.algorithm`) is given where its first key is known.
 pub fn meant(word: &str, known: &[&str]) -> Option<&'static str> {
     let word = word.to_lowercase().replace('-', "_");
-    let is_known = |name: &str| known.contains(&name.split('.').next().unwrap_or(name));
+    let is_known = |name: &str| {
+        let beside =
+            BESIDE.iter().find(|(dotted, _)| *dotted == name).is_none_or(|(_, key)| known.contains(key));
+        beside && known.contains(&name.split('.').next().unwrap_or(name))
+    };
     MEANT
         .iter()
         .filter(|(words, _)| words.contains(&word.as_str()))
@@ -135,6 +143,7 @@ mod tests {
         assert_eq!(meant("cc", &["code", "stack"]), Some("stack.congestion.algorithm"));
         assert_eq!(meant("cc", &["congestion", "recovery"]), Some("congestion.algorithm"));
         assert_eq!(meant("cca", &["algorithm", "ssthresh"]), Some("algorithm"));
+        assert_eq!(meant("congestion_control", &["congestion", "send_buffer"]), Some("congestion"));
     }
 
     #[test]
