@@ -10,7 +10,7 @@ import pytest
 import rexmit
 from click.testing import CliRunner
 from rexmit.cli import cli
-from rexmit.diff.mechanism import mechanism_of
+from rexmit.diff.mechanism import first_difference, mechanism_of
 from rexmit.diff.packets import Packet, Seen
 from rexmit.diff.pages import write_found
 from rexmit.diff.pairs import PACKETS, TIMES, WINDOWS, Pair, compare
@@ -174,6 +174,28 @@ def test_state_says_what_differed_before_the_packets_did() -> None:
     why = mechanism_of(scenario, pair, systems)
     assert any((one.host, one.column) == ("server", "cwnd") for one in why.changes)
     assert all(one.values[0] != one.values[1] for one in why.changes)
+
+
+def row(time_ns: int, **values: object) -> dict[str, object]:
+    return {"time_ns": time_ns, "state": "ESTABLISHED", **values}
+
+
+def test_states_are_compared_at_moments_of_both_and_not_by_their_number() -> None:
+    # A kernel notes one row where the model notes each step, 1 us later, and counts a FIN in its own way.
+    kernel = [
+        row(0, state="SYN-SENT", cwnd=5240),
+        row(8_000, cwnd=14480, send_queue=101),
+        row(9_999_000, cwnd=20000),
+    ]
+    model = [
+        row(0, state="SYN-SENT", cwnd=1460),
+        row(9_000, cwnd=1460, send_queue=0),
+        row(9_000, cwnd=14480, send_queue=100),
+        row(5_000_000, cwnd=15000),
+        row(9_999_500, cwnd=17000),
+    ]
+    ((name, before, after),) = first_difference(kernel, model)
+    assert (name, before["cwnd"], after["cwnd"]) == ("cwnd", 20000, 17000)
 
 
 def test_what_a_stack_does_not_tell_is_no_difference_of_state() -> None:

@@ -18,6 +18,9 @@ COMPARED = (
 """Columns of the table of states that are compared, those first that say most."""
 
 
+Row = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Change:
     """A value of a host's state that differs: when (in either run, ns), and both values."""
@@ -53,27 +56,92 @@ def mechanism_of(scenario: Scenario, pair: Pair, systems: tuple[System, System])
 
 
 def _first_changes(pair: Pair, ran: Sequence[Ran]) -> Iterator[Change]:
-    """Of each host the values that differ at the first row of states that does, if that is soon enough."""
+    """Of each host the values that differ at the first moment at which any does, if that is soon enough."""
     assert pair.first is not None
     end = max(time for time in pair.first.times_ns if time is not None)
     for host in HOSTS:
         tables = [_rows(one.states or {}, host) for one in ran]
-        for before, after in zip(*tables, strict=False):
-            if min(before["time_ns"], after["time_ns"]) > end:
-                break
-            found = [name for name in COMPARED if _differ(before.get(name), after.get(name))]
-            if found:
-                for name in found:
-                    yield Change(host, name, before["time_ns"], (before[name], after[name]))
-                break
+        parts = (first_difference(*both) for both in zip(*map(_by_connection, tables), strict=False))
+        for name, before, after in min(filter(None, parts), key=_time_of, default=[]):
+            if min(before["time_ns"], after["time_ns"]) <= end:
+                yield Change(host, name, before["time_ns"], (before[name], after[name]))
 
 
-def _differ(before: Any, after: Any) -> bool:
-    """Whether two values differ; what a stack does not tell differs from nothing."""
-    return before is not None and after is not None and before != after
+Difference = tuple[str, Row, Row]
+"""A value that differs, and the rows of both systems that have it."""
 
 
-def _rows(states: Mapping[str, Sequence[Any]], host: str) -> list[dict[str, Any]]:
+def first_difference(one: Sequence[Row], other: Sequence[Row]) -> list[Difference]:
+    """The values of a connection that differ at the first moment at which any does."""
+    for before, after in _moments(one, other):
+        found = [name for name in COMPARED if _differs(name, before.get(name), after.get(name))]
+        if found:
+            return [(name, before, after) for name in found]
+    return []
+
+
+def _time_of(differences: Sequence[Difference]) -> int:
+    return int(differences[0][1]["time_ns"])
+
+
+def _by_connection(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each connection, in the order of their numbers."""
+    parts: dict[int, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row["connection"], []).append(row)
+    return [parts[number] for number in sorted(parts)]
+
+
+_OPENING = ("SYN-SENT", "SYN-RECEIVED")
+"""States in which a kernel has values that it never uses: a window of segments of a size not known yet."""
+
+_ENDED = {"CLOSED", "TIME-WAIT"}
+"""States that are one to a kernel's socket."""
+
+_COUNTED_OTHERWISE = {"send_queue": 1, "in_flight": 1460}
+"""Bytes: a kernel has the FIN among what waits, and counts what is on its way in segments."""
+
+_MOMENT_NS = 2_000
+"""A kernel and a model note their state at other steps of one moment, a tick of a clock apart."""
+
+
+def _settled(rows: Sequence[Row]) -> list[Row]:
+    """The last row of each moment."""
+    late = [*rows[1:], None]
+    return [
+        row
+        for row, after in zip(rows, late, strict=True)
+        if after is None or after["time_ns"] - row["time_ns"] > _MOMENT_NS
+    ]
+
+
+def _moments(one: Sequence[Row], other: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    """The last rows of each moment of which both systems have one, once either has opened the connection."""
+    one, other = _settled(one), _settled(other)
+    at, beside = 0, 0
+    while at < len(one) and beside < len(other):
+        apart = one[at]["time_ns"] - other[beside]["time_ns"]
+        both = one[at], other[beside]
+        if abs(apart) <= _MOMENT_NS and not all(row["state"] in _OPENING for row in both):
+            yield both
+        at += apart <= _MOMENT_NS
+        beside += apart >= -_MOMENT_NS
+
+
+def _differs(name: str, before: Any, after: Any) -> bool:
+    """Whether two values differ by more than kernels and models count otherwise.
+
+    What a stack does not tell differs from nothing.
+    """
+    if before is None or after is None:
+        return False
+    if isinstance(before, str):
+        return before != after and not {before, after} <= _ENDED
+    least = _MOMENT_NS if name.endswith("_ns") else _COUNTED_OTHERWISE.get(name, 0)
+    return bool(abs(before - after) > least)
+
+
+def _rows(states: Mapping[str, Sequence[Any]], host: str) -> list[Row]:
     """The rows of a host in order."""
     names = list(states)
     rows = (dict(zip(names, row, strict=True)) for row in zip(*states.values(), strict=True))

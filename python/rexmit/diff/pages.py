@@ -119,6 +119,8 @@ def cluster_words(cluster: Cluster) -> list[str]:
 def state_words(change: Change) -> str:
     """A value of state that differs: `server cwnd 10, 12 at 13 ms`."""
     before, after = (_value(value, change.column) for value in change.values)
+    if before == after:
+        before, after = (f"{value / 1000:.0f} us" for value in change.values)
     column, at = change.column.removesuffix("_ns"), duration(change.time_ns)
     return f"{change.host} {column} {before} against {after} at {at}"
 
