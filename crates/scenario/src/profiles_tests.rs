@@ -90,6 +90,8 @@ fn rules_of_the_rfcs_say_what_they_go_with() {
     assert!(error(prr).contains("recovery.prr: goes with recovery.sack = \"rfc6675\""));
     let hystart = json!({ "inherits": "linux-6.1", "congestion": { "hystart": "rfc9406" } });
     assert!(error(hystart).contains("goes with `reno` and `cubic` and with growth `per-byte`"));
+    let bic = json!({ "inherits": "linux-6.1", "congestion": { "algorithm": "bic" } });
+    assert!(error(bic).contains("`bic` is that of Linux 2.6: inherit `linux-2.6.15`"));
 }
 
 #[test]

@@ -88,7 +88,7 @@ const MEANT: &[(&[&str], &[&str])] = &[
 
 /// Names whose first key is a table only where this key stands beside it: elsewhere, as among the settings of a kernel, it is
 /// a word.
-const BESIDE: &[(&str, &str)] = &[("congestion.algorithm", "recovery")];
+const BESIDE: &[(&str, &str)] = &[("congestion.algorithm", "delayed_ack")];
 
 /// The known name that people mean by a word that is not known, if it is such a word.
 ///
@@ -141,9 +141,12 @@ mod tests {
     #[test]
     fn congestion_control_is_found_at_each_level() {
         assert_eq!(meant("cc", &["code", "stack"]), Some("stack.congestion.algorithm"));
-        assert_eq!(meant("cc", &["congestion", "recovery"]), Some("congestion.algorithm"));
+        assert_eq!(meant("cc", &["congestion", "delayed_ack"]), Some("congestion.algorithm"));
         assert_eq!(meant("cca", &["algorithm", "ssthresh"]), Some("algorithm"));
-        assert_eq!(meant("congestion_control", &["congestion", "send_buffer"]), Some("congestion"));
+        assert_eq!(
+            meant("congestion_control", &["congestion", "recovery", "send_buffer"]),
+            Some("congestion")
+        );
     }
 
     #[test]

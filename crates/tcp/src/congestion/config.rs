@@ -299,8 +299,10 @@ pub enum CongestionConfigError {
     Beta,
     /// `bic.beta` is not between 1 and 1023, or another constant of `bic` is 0.
     Bic,
-    /// Mechanisms that count packets were mixed with others.
-    Packets,
+    /// CUBIC's arithmetic is not that of its growth.
+    Cubic,
+    /// BIC with growth in packets.
+    BicOfPackets,
     /// BBR without growth in packets.
     Bbr,
     /// The same of DCTCP.
@@ -333,20 +335,12 @@ impl CongestionConfig {
         }
         let packets = self.growth == Growth::PerPacket;
         let cubic = self.cubic.arithmetic == CubicArithmetic::Integer;
-        let fits = match self.algorithm {
-            AlgorithmKind::Reno => true,
-            AlgorithmKind::Cubic => packets == cubic,
-            AlgorithmKind::Bic => !packets,
-            AlgorithmKind::Bbr | AlgorithmKind::Dctcp => packets,
-        };
-        if !fits && self.algorithm == AlgorithmKind::Bbr {
-            return Err(CongestionConfigError::Bbr);
-        }
-        if !fits && self.algorithm == AlgorithmKind::Dctcp {
-            return Err(CongestionConfigError::Dctcp);
-        }
-        if !fits {
-            return Err(CongestionConfigError::Packets);
+        match self.algorithm {
+            AlgorithmKind::Cubic if packets != cubic => return Err(CongestionConfigError::Cubic),
+            AlgorithmKind::Bic if packets => return Err(CongestionConfigError::BicOfPackets),
+            AlgorithmKind::Bbr if !packets => return Err(CongestionConfigError::Bbr),
+            AlgorithmKind::Dctcp if !packets => return Err(CongestionConfigError::Dctcp),
+            _ => {}
         }
         if self.bbr.first_phase.is_some_and(|phase| phase == 1 || phase > 7) {
             return Err(CongestionConfigError::BbrPhase);
@@ -372,7 +366,8 @@ impl std::fmt::Display for CongestionConfigError {
             Self::C => "`cubic.c` must be a positive number",
             Self::Beta => "`cubic.beta` must be between 0 and 1, both excluded",
             Self::Bic => "`bic.beta` must be between 1 and 1023, the other constants of `bic` at least 1",
-            Self::Packets => "growth `per-packet` goes with `reno` and with `cubic.arithmetic` `integer`, and that only with it",
+            Self::Cubic => "`cubic` with growth `per-packet` takes `cubic.arithmetic` `integer`, and with any other growth `exact`",
+            Self::BicOfPackets => "`bic` is that of Linux 2.6: inherit `linux-2.6.15`, or take another growth than `per-packet`",
             Self::Bbr => "`bbr` is Linux's and counts packets: inherit `linux-6.1`, or take growth `per-packet` with all that goes with it",
             Self::Dctcp => "`dctcp` is Linux's and counts packets: inherit `linux-6.1`, or take growth `per-packet` with all that goes with it",
             Self::BbrPhase => "`bbr.first_phase` must be 0 or 2 to 7: cycles never begin with phase 1",
