@@ -201,9 +201,9 @@ def commands_page() -> Iterator[str]:
         "# Commands",
         "",
         "This page lists all commands with their options, as `rexmit COMMAND --help` prints them. Exit",
-        "codes: 0 for success, 1 for a finding (for `run` a run that failed, for `compare` a number outside",
-        "its tolerance, for `diff` a condition that holds, for `analyze` a damaged capture), 2 for wrong",
-        "usage.",
+        "codes: 0 for success; 1 for a finding (for `run` a run that failed, for `compare` a number outside",
+        "its tolerance, for `diff` a condition that holds, for `analyze` a damaged capture) or for",
+        "what could not be done, which an error line says; 2 for wrong usage.",
         "",
     ]
     for path, command in walk("rexmit", cli):

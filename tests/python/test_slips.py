@@ -64,6 +64,8 @@ def test_a_folder_or_a_name_with_a_slip_leads_to_the_study_that_was_meant(
     assert (
         told("smll.toml") == "rexmit: error: smll.toml: there is no such file; did you mean 'small.toml'?\n"
     )
+    for folder in (".", "/", ""):
+        assert "did you mean" in told(folder) or "name a study's file" in told(folder)
     (study_file.parent / "empty").mkdir()
     assert "it is a folder without one; name a study's file" in told("empty")
     assert rexmit("run", study_file, "--out", "kept").returncode == 0

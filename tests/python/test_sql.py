@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 import rexmit
 from rexmit.cli import main
-from rexmit.errors import StoreError, UsageError
+from rexmit.errors import StoreError, StudyError, UsageError
 from rexmit.run import Results, open_results
 from rexmit.run.schema import SCHEMA
 from rexmit.run.sql import Database
@@ -62,6 +63,34 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
         return printed.err if code else printed.out
 
     return call
+
+
+def test_two_columns_of_one_name_are_told_apart(results: Results, tmp_path: Path) -> None:
+    query = "select a.run, b.run from runs a join runs b using (run) order by 1 limit 2"
+    assert results.sql(query).to_dict(as_series=False) == {"run": [0, 1], "run_1": [0, 1]}
+    assert results.folder is not None
+    out = tmp_path / "twice.parquet"
+    with pytest.raises(SystemExit) as ended:
+        main(["sql", str(results.folder), query, "--out", str(out)])
+    assert ended.value.code == 0
+    assert pl.read_parquet(out).columns == ["run", "run_1"]
+
+
+def test_what_is_no_query_and_no_run_is_refused_in_python(results: Results) -> None:
+    with pytest.raises(UsageError, match="sql: 5 is not a query; give a text"):
+        results.sql(5)  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="run -1 is not among these results"):
+        results.trace(-1)
+
+
+def test_a_signal_ends_a_question_in_python(results: Results) -> None:
+    query = "select count(*) from range(100000000000) a, range(1000) b"
+    alarm = threading.Timer(1.5, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
+    began = time.monotonic()
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        results.sql(query)
+    assert time.monotonic() - began < 10
 
 
 def test_a_query_answers_as_polars_does(results: Results) -> None:

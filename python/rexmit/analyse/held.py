@@ -151,10 +151,13 @@ def _receive_window(row: Row, side: str, parts: list[Part], time: _Time) -> str:
 
 
 def _send_buffer(row: Row, side: str, parts: list[Part], time: _Time) -> str:
-    most = row[f"{side}_max_outstanding"]
-    own = f"the {side}'s own limit of about {size(most)}, which did not grow (its send buffer?),"
-    text = f"{own} held it for {time}"
-    return text + _allows(most, round_trip(row, side))
+    most, trip, passed = row[f"{side}_max_outstanding"], round_trip(row, side), goodput(row, side)
+    size_told, allows = "", ""
+    # The most that was ever outstanding is this limit where no more passed, and not much less.
+    if most and trip and passed and passed <= 8e9 * most / trip <= 2 * passed:
+        size_told, allows = f" of about {size(most)}", _allows(most, trip)
+    own = f"the {side}'s own limit{size_told}, which did not grow (its send buffer?),"
+    return f"{own} held it for {time}{allows}"
 
 
 def _congestion_window(row: Row, side: str, parts: list[Part], time: _Time) -> str:
@@ -181,7 +184,11 @@ def _losses(row: Row, side: str, parts: list[Part], time: _Time) -> str:
 
 
 def _unknown(row: Row, side: str, parts: list[Part], time: _Time) -> str:
-    return f"the packets do not tell what held the {side}: the opening or one direction is not in the capture"
+    if None in (row["handshake_server_rtt_ns"], row["handshake_client_rtt_ns"]):
+        missing = "the opening or one direction is not in the capture"
+        return f"the packets do not tell what held the {side}: {missing}"
+    evenly = "for long no more was outstanding while data left evenly, as where a sender paces"
+    return f"the packets do not tell what held the {side} for {time}: {evenly}"
 
 
 def _allows(window: int | None, rtt: float | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import math
 import sys
@@ -22,7 +21,7 @@ from rich.table import Table as RichTable
 from rexmit.cli.common import console, escaped, warn
 from rexmit.errors import UsageError, one_line
 from rexmit.files import write_whole
-from rexmit.run.sql import Table
+from rexmit.run.sql import Table, distinct
 
 FORMS = (".parquet", ".csv", ".json")
 WIDEST = 80
@@ -58,21 +57,12 @@ def write_csv(answer: pa.RecordBatchReader, file: IO[str]) -> None:
 def write_json(answer: pa.RecordBatchReader, file: IO[str]) -> None:
     """A list with an object for each row; of two columns with one name the second is `name_1`."""
     before = "[\n  "
-    names = _distinct(answer.schema.names)
+    names = distinct(answer.schema.names)
     for row in _rows(answer):
         named = dict(zip(names, map(_json_value, row), strict=True))
         file.write(before + escaped(json.dumps(named, ensure_ascii=False)))
         before = ",\n  "
     file.write("[]\n" if before.startswith("[") else "\n]\n")
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """The names, with `_1`, `_2` behind those that have stood before."""
-    found: list[str] = []
-    for name in names:
-        free = (f"{name}_{count}" if count else name for count in itertools.count())
-        found.append(next(one for one in free if one not in found and (one == name or one not in names)))
-    return found
 
 
 def show_answer(answer: pa.RecordBatchReader, most: int) -> None:
@@ -148,9 +138,11 @@ def _rows(answer: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
 
 def _write_parquet(answer: pa.RecordBatchReader, file: IO[bytes]) -> None:
     try:
-        with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
+        names = distinct(answer.schema.names)
+        schema = pa.schema([field.with_name(name) for field, name in zip(answer.schema, names, strict=True)])
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             for batch in _batches(answer):
-                writer.write_batch(batch)
+                writer.write_batch(batch.rename_columns(names))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise UsageError(
             f"query: Parquet does not take a column of it ({one_line(error)}); cast it"

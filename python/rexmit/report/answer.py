@@ -204,7 +204,7 @@ def _interval(one: Effect, unit: str) -> str:
 def _sureness(one: Effect, unit: str) -> str:
     over = f", averaged over {plural(one.cells, 'combination')} of the rest" if one.cells > 1 else ""
     if one.interval is None:
-        return f"{over} (one replication: no interval of confidence)"
+        return f"{over} (one replication: no confidence interval)"
     low, high = one.interval
     if low == high:
         return f"{over} (the same in all {one.replications} replications)"

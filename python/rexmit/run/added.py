@@ -139,7 +139,12 @@ def _numbers(name: str, values: Sequence[Any], table: pa.Table) -> pa.Array:
     if all(value is None for value in found):
         raise UsageError(f"add_column: {name}: no run has a value")
     whole = all(value is None or (isinstance(value, int) and abs(value) < 2**63) for value in found)
-    return pa.array(found, type=pa.int64()) if whole else pa.array(found, type=pa.float64())
+    return pa.array(found, type=pa.int64()) if whole else pa.array(map(_as_float, found), type=pa.float64())
+
+
+def _as_float(value: int | float | None) -> float | None:
+    """Arrow refuses whole numbers that a double rounds."""
+    return None if value is None else float(value)
 
 
 _WRONG = object()
@@ -157,7 +162,7 @@ def _number(value: Any) -> object:
     if value is None or isinstance(value, bool):
         return None if value is None else int(value)
     if isinstance(value, int):
-        return value
+        return value if abs(value) < 2**1023 else _WRONG
     if not isinstance(value, float):
         return _WRONG
     if math.isnan(value):

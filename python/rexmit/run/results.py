@@ -257,6 +257,8 @@ class Results:
         `verdicts` and `transmissions` of the runs for which they were kept. A name with a dot needs double
         quotes: `"path.rate"`. Raises UsageError for a query that cannot be answered.
         """
+        if not isinstance(query, str):
+            raise UsageError(f"sql: {one_line(repr(query))[:60]} is not a query; give a text")
         # Loaded when something is asked: DuckDB takes long to load.
         from rexmit.run.sql import ask
 
@@ -363,6 +365,8 @@ class Results:
     def _as_run(self, run: int) -> tuple[StudySpec, int]:
         """The study and the number under which a run was run: of merged results, those of its own seed."""
         spec = self.spec()
+        if run < 0:
+            raise StudyError(f"run {run} is not among these results of {self.name}")
         if SEED_COLUMNS[0] not in self.column_names:
             return spec, run
         levels = spec.design.point(run).levels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -118,9 +119,19 @@ def ask(results: Results, text: str) -> pl.DataFrame:
         tables = {"runs": results.arrow()} | {d.name: results.detail(d) for d in DETAILS}
         source = memory_source(results.name, tables, results.study)
     with Database([source]) as database:
-        frame = pl.from_arrow(database.query(text).read_all())
+        answer = database.query(text).read_all()
+        frame = pl.from_arrow(answer.rename_columns(distinct(answer.column_names)))
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, with `_1`, `_2` behind those that have stood before: the columns of a join may share one."""
+    found: list[str] = []
+    for name in names:
+        free = (f"{name}_{count}" if count else name for count in itertools.count())
+        found.append(next(one for one in free if one not in found and (one == name or one not in names)))
+    return found
 
 
 def _write_arrow(file: IO[bytes], table: pa.Table) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -58,6 +59,8 @@ class EngineProcess:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question).encode() + b"\n")
         self._process.stdin.close()
+        # Python's own waiting, which a signal ends: Arrow's reading is deaf while the query is computed.
+        select.select([self._process.stdout], [], [])
         return self._process.stdout
 
     def failed(self) -> bool:

@@ -72,7 +72,7 @@ def find_study(name: str) -> tuple[str, Path]:
 
 def _instead(path: Path, known: Iterable[str]) -> str:
     """What was meant: a file of that name, the study in a folder, or the nearest of the package's."""
-    files = [path.with_name(f"{path.name}.toml")]
+    files = [path.with_name(f"{path.name}.toml")] if path.name else []
     if path.is_dir():
         files += [path / "study.toml", *sorted(path.glob("*.toml"))]
     elif path.suffix and (hint := _beside(path)):

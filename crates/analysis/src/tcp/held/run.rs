@@ -1,6 +1,6 @@
 //! Waits in a row for a window of the sender's own: a congestion window grows meanwhile, a send buffer does not.
 
-use rexmit_units::Instant;
+use rexmit_units::{Duration, Instant};
 
 use super::wait::Own;
 use super::written::Written;
@@ -20,8 +20,11 @@ pub(super) struct Run {
     waits: u64,
     /// So many are enough to be sure.
     enough: u64,
-    /// It has not grown for so long that it is no congestion window.
+    /// It has not grown for so long that it is no congestion window that opens.
     still: bool,
+    /// How long the waits were, and those of them that are too long for the gaps of a pace.
+    waited: Duration,
+    in_gaps: Duration,
     /// The most that was outstanding since the start, a loss or an idle period.
     most: u64,
     /// What was outstanding when it had grown by half for the last time, and by two segments: more than a send buffer is
@@ -66,6 +69,11 @@ impl Run {
             self.end(out);
         }
         self.waits += 1;
+        let long = row.end.saturating_since(row.start);
+        self.waited = self.waited + long;
+        if long > own.policy.paced_share.of(own.rtt) {
+            self.in_gaps = self.in_gaps + long;
+        }
         self.enough = own.policy.waits;
         self.last = Some(row.by);
         join(&mut self.flat, row);
@@ -116,10 +124,17 @@ impl Run {
             out.write(likely(middle));
         }
         if let Some(flat) = self.flat.take() {
-            let by = if self.still { Held::SendBuffer } else { flat.by };
+            // What leaves evenly over a round trip is paced, or as much as the path passes; what is held by a full buffer
+            // waits for the acknowledgments of a burst.
+            let by = match self.still {
+                true if self.in_gaps * 2 >= self.waited => Held::SendBuffer,
+                true => Held::Unknown,
+                false => flat.by,
+            };
             out.write(likely(HeldRow { by, ..flat }));
         }
         (self.waits, self.still) = (0, false);
+        (self.waited, self.in_gaps) = (Duration::ZERO, Duration::ZERO);
     }
 }
 

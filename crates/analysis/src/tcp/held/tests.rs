@@ -102,3 +102,21 @@ fn a_send_buffer_is_as_full_each_time_though_a_part_leaves_later() {
     assert!(of(Held::SendBuffer) > of(Held::SlowStart), "{found:?}");
     assert_eq!(found.last().map(|row| (row.2, row.3)), Some((Held::Application, Likely)), "{found:?}");
 }
+
+#[test]
+fn what_leaves_evenly_with_no_more_outstanding_is_not_told() {
+    // A segment every 5 ms, each acknowledged 50 ms later: BBR on a link that it fills, or any other pace.
+    let mut packets: Vec<(u64, String)> = Vec::new();
+    for n in 0..400 {
+        let (at, first) = (60_000 + 5_000 * n, 1 + n * 1460);
+        packets.push((at, format!("s . {first}+1460 ack 1")));
+        packets.push((at + 50_000 - 100, format!("c . 1+0 ack {} win 65000", first + 1460)));
+    }
+    packets.sort();
+    let line = |(at, text): &(u64, String)| format!("{}.{:03} {text}\n", at / 1000, at % 1000);
+    let script: String = packets.iter().map(line).collect();
+    let found = held(&NEAR.replace("win 4000", "win 65000"), &script);
+    let of = |by: Held| found.iter().filter(|row| row.2 == by).map(|row| row.1 - row.0).sum::<u64>();
+    assert_eq!(of(Held::SendBuffer), 0, "{found:?}");
+    assert!(of(Held::Unknown) > 1000, "{found:?}");
+}
