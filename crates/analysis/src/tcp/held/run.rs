@@ -70,9 +70,9 @@ impl Run {
         }
         self.waits += 1;
         let long = row.end.saturating_since(row.start);
-        self.waited = self.waited + long;
+        self.waited += long;
         if long > own.policy.paced_share.of(own.rtt) {
-            self.in_gaps = self.in_gaps + long;
+            self.in_gaps += long;
         }
         self.enough = own.policy.waits;
         self.last = Some(row.by);
