@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import rexmit
 from rexmit.analyse.held import GROUPS, HELD, answers, held, held_ns
 from rexmit.analyse.quantities import percent
 from rexmit.analyse.rows import Row
@@ -59,3 +62,28 @@ def test_shares_add_up_to_all() -> None:
 def test_shares_are_worded_to_a_tenth_below_ten_per_cent() -> None:
     words = [percent(value) for value in (0.0, 0.0004, 0.0006, 0.05, 0.0994, 0.0996, 0.124, 1.0)]
     assert words == ["0 %", "< 0.1 %", "0.1 %", "5.0 %", "9.9 %", "10 %", "12 %", "100 %"]
+
+
+def test_bbr_on_a_link_that_it_fills_is_held_by_no_send_buffer(tmp_path: Path) -> None:
+    """Its data leave evenly, with no more outstanding for long: neither pauses nor a queue need show."""
+    study = rexmit.Study.from_dict(
+        {
+            "title": "BBR alone",
+            "scenario": {
+                "hosts": {
+                    "server": {"stack": {"inherits": "linux-6.1", "congestion": {"algorithm": "bbr"}}},
+                    "client": {"stack": "linux-6.1"},
+                },
+                "path": {"rate": "20 Mbit/s", "delay": "20 ms"},
+                "transfers": [{"from": "server", "to": "client", "bulk": "3 s"}],
+            },
+            "vary": {"path.queue": ["30 ms", "1000 packets"]},
+        }
+    )
+    results = study.run(progress=False)
+    for run in range(2):
+        results.capture(run, server=tmp_path / "server.pcapng")
+        (row,) = rexmit.analyze(tmp_path / "server.pcapng").connections.iter_rows(named=True)
+        parts = {part.by: part.ns for part in held(row, "server")}
+        assert parts.get("send-buffer", 0) < 0.05 * held_ns(row, "server")
+        assert parts["unknown"] + parts.get("path-rate", 0) > 0.5 * held_ns(row, "server")

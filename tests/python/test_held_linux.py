@@ -137,7 +137,16 @@ def test_while_linux_is_idle_its_application_had_nothing_to_send(runs: list[tupl
     assert ours["application_certain_ns"] == pytest.approx(idle, abs=20 * TICK)
 
 
+def test_linux_does_not_count_a_full_send_buffer_of_a_sender_that_does_not_pace(
+    tmp_path: Path, guest: None
+) -> None:
+    ((linux, ours),) = measured(tmp_path, FULL_BUFFER.replace('"bbr"', '"cubic"'))
+    assert linux["sndbuf_limited_ns"] == 0
+    assert ours["send_buffer_ns"] > 0.5 * ours["ns"]
+
+
 def test_a_full_send_buffer_held_it_for_most_of_the_time(tmp_path: Path, guest: None) -> None:
+    # That it is most of it was asked after both had been seen.
     ((linux, ours),) = measured(tmp_path, FULL_BUFFER)
     # Linux counts while all that was written has left; ours, from when no more has been outstanding for long.
     assert linux["sndbuf_limited_ns"] > 0.5 * linux["busy_ns"]

@@ -145,3 +145,11 @@ def test_figures_of_a_column_stand_alone_where_nothing_else_can_be_drawn(tmp_pat
     results.add_column("x", lambda row: row["run"])
     names = {file.name for file in draw_figures(results, tmp_path / "f", ("svg",))}
     assert names == {"x.svg", "time.svg"}
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers_as_far_as_a_double_goes(results: Results) -> None:
+    runs = len(results.table())
+    values = results.add_column("large", [2**70] * runs).table()["large"]
+    assert (values.dtype, values.to_list()) == (pl.Float64, [2.0**70] * runs)
+    with pytest.raises(UsageError, match="is no number; give finite numbers"):
+        results.add_column("larger", [2**2000] * runs)

@@ -79,8 +79,9 @@ def test_two_columns_of_one_name_are_told_apart(results: Results, tmp_path: Path
 def test_what_is_no_query_and_no_run_is_refused_in_python(results: Results) -> None:
     with pytest.raises(UsageError, match="sql: 5 is not a query; give a text"):
         results.sql(5)  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="run -1 is not among these results"):
-        results.trace(-1)
+    for run in (-1, 30):
+        with pytest.raises(StudyError, match=f"there is no run {run}; this design has runs 0..29"):
+            results.trace(run)
 
 
 def test_a_signal_ends_a_question_in_python(results: Results) -> None:

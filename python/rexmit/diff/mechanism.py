@@ -61,7 +61,8 @@ def _first_changes(pair: Pair, ran: Sequence[Ran]) -> Iterator[Change]:
     end = max(time for time in pair.first.times_ns if time is not None)
     for host in HOSTS:
         tables = [_rows(one.states or {}, host) for one in ran]
-        parts = (first_difference(*both) for both in zip(*map(_by_connection, tables), strict=False))
+        one, other = map(_by_connection, tables)
+        parts = (first_difference(rows, other.get(number, [])) for number, rows in one.items())
         for name, before, after in min(filter(None, parts), key=_time_of, default=[]):
             if min(before["time_ns"], after["time_ns"]) <= end:
                 yield Change(host, name, before["time_ns"], (before[name], after[name]))
@@ -84,12 +85,12 @@ def _time_of(differences: Sequence[Difference]) -> int:
     return int(differences[0][1]["time_ns"])
 
 
-def _by_connection(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows of each connection, in the order of their numbers."""
+def _by_connection(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """The rows of each connection by its number."""
     parts: dict[int, list[Row]] = {}
     for row in rows:
         parts.setdefault(row["connection"], []).append(row)
-    return [parts[number] for number in sorted(parts)]
+    return parts
 
 
 _OPENING = ("SYN-SENT", "SYN-RECEIVED")

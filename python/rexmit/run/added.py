@@ -7,6 +7,7 @@ runs a run again compares no value of theirs.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -162,7 +163,7 @@ def _number(value: Any) -> object:
     if value is None or isinstance(value, bool):
         return None if value is None else int(value)
     if isinstance(value, int):
-        return value if abs(value) < 2**1023 else _WRONG
+        return value if abs(value) <= sys.float_info.max else _WRONG
     if not isinstance(value, float):
         return _WRONG
     if math.isnan(value):

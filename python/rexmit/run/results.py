@@ -365,11 +365,9 @@ class Results:
     def _as_run(self, run: int) -> tuple[StudySpec, int]:
         """The study and the number under which a run was run: of merged results, those of its own seed."""
         spec = self.spec()
-        if run < 0:
-            raise StudyError(f"run {run} is not among these results of {self.name}")
+        levels = spec.design.point(run).levels
         if SEED_COLUMNS[0] not in self.column_names:
             return spec, run
-        levels = spec.design.point(run).levels
         row = self.arrow().filter(pc.field("run") == run)
         if not row.num_rows:
             raise StudyError(f"run {run} is not among these results of {self.name}")

@@ -370,6 +370,8 @@ thresholds! {
         standing: Duration = ms(1), "inferred: a receiver takes up to that to answer";
         /// With segments outstanding, one that leaves within so much of an RTT of another is paced.
         paced_share: Ratio = Ratio::new(1, 4), "inferred: a pace spreads a window over the round trip";
+        /// A send buffer holds it if pauses that are longer take so much of the time in which no more becomes outstanding.
+        gaps_share: Ratio = Ratio::new(1, 2), "inferred: a full buffer waits for the acknowledgments of a burst, a pace leaves no such pause";
         /// So much of the receiver's window may stay free until one large segment fills it.
         deferred_share: Ratio = Ratio::new(1, 3), "Linux net.ipv4.tcp_tso_win_divisor, tcp_tso_should_defer, net/ipv4/tcp_output.c";
     }

@@ -336,6 +336,7 @@ const HELD: &[Held] = &[
     ("tcp.held.standing_share", (2, 1), By::Tcp(|| rounds(&queued()))),
     ("tcp.held.standing", (100, 1), By::Tcp(|| rounds(&queued()))),
     ("tcp.held.paced_share", (1, 100), By::Tcp(paced)),
+    ("tcp.held.gaps_share", (3, 1), By::Tcp(|| rounds(&[(4, 50); 14]))),
     ("tcp.held.deferred_share", (1, 100), By::Tcp(|| format!("{NEAR}{DEFERRED}"))),
     ("tcp.missing.bare", (0, 1), By::Capture("hard/fin-lost.server.pcapng.gz")),
     ("tcp.counts.damaged", (100, 1), By::Capture("hard/damaged.client.pcapng.gz")),

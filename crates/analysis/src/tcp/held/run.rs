@@ -25,6 +25,8 @@ pub(super) struct Run {
     /// How long the waits were, and those of them that are too long for the gaps of a pace.
     waited: Duration,
     in_gaps: Duration,
+    /// So much of them makes it a send buffer's.
+    gaps: Duration,
     /// The most that was outstanding since the start, a loss or an idle period.
     most: u64,
     /// What was outstanding when it had grown by half for the last time, and by two segments: more than a send buffer is
@@ -69,11 +71,12 @@ impl Run {
             self.end(out);
         }
         self.waits += 1;
-        let long = row.end.saturating_since(row.start);
-        self.waited += long;
-        if long > own.policy.paced_share.of(own.rtt) {
-            self.in_gaps += long;
+        let lasted = row.end.saturating_since(row.start);
+        self.waited += lasted;
+        if lasted > own.policy.paced_share.of(own.rtt) {
+            self.in_gaps += lasted;
         }
+        self.gaps = own.policy.gaps_share.of(self.waited);
         self.enough = own.policy.waits;
         self.last = Some(row.by);
         join(&mut self.flat, row);
@@ -127,7 +130,7 @@ impl Run {
             // What leaves evenly over a round trip is paced, or as much as the path passes; what is held by a full buffer
             // waits for the acknowledgments of a burst.
             let by = match self.still {
-                true if self.in_gaps * 2 >= self.waited => Held::SendBuffer,
+                true if self.in_gaps >= self.gaps => Held::SendBuffer,
                 true => Held::Unknown,
                 false => flat.by,
             };
