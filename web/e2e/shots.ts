@@ -17,6 +17,7 @@ export async function compare(
   tolerance = 0.02,
 ): Promise<void> {
   const file = new URL(`${name}.png`, FOLDER);
+  await toWholePixels(part);
   const shot = await part.screenshot({ animations: "disabled" });
   if (process.env.REXMIT_SHOTS === "update" || !existsSync(file)) {
     assert.equal(
@@ -32,6 +33,18 @@ export async function compare(
   if (differing > tolerance) writeFileSync(new URL(`${name}.differs.png`, FOLDER), shot);
   const words = `${(100 * differing).toFixed(2)} % of ${name} differ: look at ${name}.differs.png`;
   assert.ok(differing <= tolerance, words);
+}
+
+/**
+ * Moves `part` to a whole pixel: between two, the words above it would decide where its edges
+ * are smoothed and whether its picture is a pixel higher.
+ */
+async function toWholePixels(part: Locator): Promise<void> {
+  await part.evaluate((one) => {
+    const { left, top } = one.getBoundingClientRect();
+    const [x, y] = [left + window.scrollX, top + window.scrollY];
+    (one as HTMLElement).style.translate = `${Math.round(x) - x}px ${Math.round(y) - y}px`;
+  });
 }
 
 /** The share of pixels that differ; 1 where the sizes do. */
