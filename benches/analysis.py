@@ -163,7 +163,7 @@ def run(command: Sequence[str]) -> tuple[float, float, float]:
 
 
 def print_comparison(rows: Sequence[Measured]) -> None:
-    """A row a program, in Markdown; a ratio above 1 says that rexmit's row is faster."""
+    """One row per program, in Markdown; a ratio above 1 says that rexmit's row is faster."""
     peers = [row for row in rows if row.program in ("tcptrace", "tshark")]
     heads = [f"over {peer.program}" for peer in peers]
     print(f"\n{machine()}; {rows[0].capture.packets:,} packets, 20 flows, 1 % loss\n")
@@ -176,7 +176,7 @@ def print_comparison(rows: Sequence[Measured]) -> None:
 
 
 def print_costs(lines: Sequence[Sequence[Measured]]) -> None:
-    """A row a capture: what a packet costs each program."""
+    """One row per capture: what a packet costs each program."""
     names = [row.program for row in lines[0]]
     print("\n| packets | flows | loss | " + " | ".join(f"{name}, ns a packet | MiB" for name in names) + " |")
     print("|---:|---:|---:|" + "---:|---:|" * len(names))

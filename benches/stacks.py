@@ -40,7 +40,7 @@ def main() -> int:
     there = [code for code, _ in stacks]
     for name in chosen.stacks:
         if name not in there:
-            options.error(f"{name} is no stack that is there: {', '.join(dict.fromkeys(there))}")
+            options.error(f"{name} is not a stack that is there: {', '.join(dict.fromkeys(there))}")
     stacks = [(code, protocol) for code, protocol in stacks if code in (chosen.stacks or there)]
     for code, protocol in stacks:
         timed(bulk_of(code, protocol, {"bulk": "100 kB"}))

@@ -37,8 +37,8 @@ study
 
 # %% [markdown]
 # ## Run it and take the table
-# A row a run: the levels of the factors, then what came of it. `time_ns` goes from the client's connect() to
-# the end of the stream.
+# One row per run: the levels of the factors, then what came of it. `time_ns` goes from the client's connect()
+# to the end of the stream.
 
 # %%
 runs = study.run(progress=False).table().rename({THRESHOLD: "threshold", HIDES: "window hides"})

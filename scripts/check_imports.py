@@ -1,6 +1,6 @@
 """Hold the arrows of the house: which part may use which.
 
-Rust, from each `Cargo.toml` and each source file that is no test:
+Rust, from each `Cargo.toml` and each source file that is not a test:
 
 - A crate's `[dependencies]` and `[build-dependencies]` on other crates of the workspace follow
   `ARROWS` below, or lead along several of them. Tests may see more (`[dev-dependencies]`).
@@ -156,7 +156,7 @@ def manifest_faults(
             other = name.removeprefix("rexmit-")
             other = "adapters" if other in adapters else other
             if name.startswith("rexmit-") and other not in allowed:
-                yield f"{where}: {crate} -> {other} is no arrow of the house"
+                yield f"{where}: {crate} -> {other} is not an arrow of the house"
             if name in BANNED_CRATES and crate not in MAY_READ_THE_WORLD:
                 yield f"{where}: {crate} may not use {name}, which reads a clock or ambient randomness"
     if crate not in MAY_WRITE_UNSAFE and manifest.get("lints", {}).get("workspace") is not True:
@@ -242,7 +242,7 @@ def expand(code: str, at: int) -> tuple[list[str], int]:
 
 
 def skip_space(code: str, at: int) -> int:
-    """The first place from `at` on that is no white space."""
+    """The first place from `at` on that is not white space."""
     while at < len(code) and code[at].isspace():
         at += 1
     return at
@@ -325,7 +325,7 @@ def module_faults(module: Path, tree: ast.Module, base: Path) -> Iterator[str]:
         elif part in ALONE or (other in ALONE and part not in USE_MODELS):
             yield f"{where}:{line}: {part} -> {other}: models stands alone"
         elif other not in ALONE and (height is None or own is None or height >= own):
-            yield f"{where}:{line}: {part} -> {other} is no arrow of the house"
+            yield f"{where}:{line}: {part} -> {other} is not an arrow of the house"
 
 
 def rank(part: str) -> int | None:

@@ -155,7 +155,7 @@ def opens_to_write(node: ast.Call, place: int) -> bool:
 
 
 def is_own(target: ast.Attribute, modules: dict[str, str]) -> bool:
-    """True for a function of a module, such as `files.write_text`, which is no method of a path."""
+    """True for a function of a module, such as `files.write_text`, which is not a method of a path."""
     return isinstance(target.value, ast.Name) and modules.get(target.value.id, "").startswith("rexmit")
 
 

@@ -95,7 +95,7 @@ def main() -> int:
     chosen = options.parse_args()
     unknown = [name for name in chosen.targets if name not in TARGETS]
     if unknown:
-        options.error(f"{unknown[0]} is no target; known: {', '.join(TARGETS)}")
+        options.error(f"{unknown[0]} is not a target; known: {', '.join(TARGETS)}")
     if chosen.input is not None and len(chosen.targets) != 1:
         options.error("--input needs one target: scripts/fuzz.py TARGET --input FILE")
     programs = build()

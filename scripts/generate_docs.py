@@ -162,7 +162,7 @@ def kind(part: Schema, definitions: dict[str, Schema]) -> str:
 
 
 def meaning(part: Schema, definitions: dict[str, Schema]) -> str:
-    """What a value that is no table may be."""
+    """What a value that is not a table may be."""
     if "oneOf" in part:
         choices = [f"`{one['const']}`: {text_of(one)}" for one in part["oneOf"]]
         return cell(f"{text_of(part)} {' '.join(choices)}")

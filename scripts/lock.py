@@ -51,7 +51,7 @@ def check() -> int:
             print(f"{lock.name} is older than the dependencies in pyproject.toml: make lock")
             return 1
     if others := {*DEMO.read_text().splitlines()[1:]} - {*LOCK.read_text().splitlines()}:
-        print(f"requirements-demo.lock is no part of requirements.lock ({min(others).strip()}): make lock")
+        print(f"requirements-demo.lock is not part of requirements.lock ({min(others).strip()}): make lock")
         return 1
     return 0
 

@@ -42,7 +42,7 @@ def main() -> int:
     chosen = options.parse_args()
     unknown = [name for name in chosen.steps if name not in STEPS]
     if unknown:
-        options.error(f"{unknown[0]} is no step; known: {', '.join(STEPS)}")
+        options.error(f"{unknown[0]} is not a step; known: {', '.join(STEPS)}")
     outcomes = {name: STEPS[name](chosen.build) for name in chosen.steps or STEPS}
     for name, outcome in outcomes.items():
         print(f"{name:9} {outcome}")

@@ -31,7 +31,7 @@ def results_page() -> Iterator[str]:
     yield "|---|---|---|---|"
     for key, (kind, always, text) in STUDY_KEYS.items():
         yield f"| `{key}` | {kind} | {'yes' if always else ''} | {text} |"
-    yield from ["", "## runs.parquet", "", "A row a run. Columns, in this order:"]
+    yield from ["", "## runs.parquet", "", "One row per run. Columns, in this order:"]
     own = [one for name, one in responses().items() if name not in lateness() and name not in SEEDS]
     yield from ["", "### Which run it is", "", *_rows(run_columns().values())]
     yield from ["", _FACTORS, "", *_rows(_factor_rows(results))]

@@ -53,7 +53,7 @@ DEBIAN = {
     "git": "git",
 }
 MODULES = {"ensurepip": "python3-venv"}
-# What `rexmit kernel build` needs, and what experiments in its guests do; by the path where it is no program.
+# What `rexmit kernel build` needs, and what experiments in its guests do, by its path if not a program.
 KERNEL = {
     "/usr/src/linux-source-6.1.tar.xz": "linux-source-6.1",
     "make": "make",

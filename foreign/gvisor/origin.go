@@ -9,7 +9,7 @@ import (
 type origin byte
 
 const (
-	// window: the window allows it (sendData), or it is no data.
+	// window: the window allows it (sendData), or it is not data.
 	window origin = iota
 	// handshakeTimer: the timer of the handshake.
 	handshakeTimer

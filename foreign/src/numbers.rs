@@ -11,7 +11,7 @@ pub enum Numbered {
     AroundProbe,
     /// A probe whose byte was sent before.
     ProbedAgain,
-    /// It repeats what was sent before, and is no probe.
+    /// It repeats what was sent before, and is not a probe.
     Again,
 }
 

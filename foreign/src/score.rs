@@ -96,7 +96,7 @@ impl Tally {
         self.scores.iter().map(|score| score.certain_exact_wrong).sum()
     }
 
-    /// How many runs were broken off, and the scores, a line a place: its name, and the numbers in the order of [`Score`].
+    /// How many runs were broken off, and the scores, one line per place: its name, and the numbers in the order of [`Score`].
     pub fn lines(&self) -> String {
         let mut out = format!("broken-off {}\n", self.broken_off);
         for (place, score) in Place::ALL.into_iter().zip(self.scores) {

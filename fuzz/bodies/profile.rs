@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// True where something might be read from this machine's disk: that is no matter of bytes.
+/// True where something might be read from this machine's disk: that is not a matter of bytes.
 pub fn names_a_file(value: &Value) -> bool {
     match value {
         Value::String(text) => text.ends_with(".toml") || text.contains('/'),

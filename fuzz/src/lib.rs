@@ -87,7 +87,7 @@ pub fn chosen(targets: &'static [Target]) -> &'static Target {
     let name = std::env::var("REXMIT_FUZZ").unwrap_or_default();
     targets.iter().find(|target| target.name == name).unwrap_or_else(|| {
         let known: Vec<&str> = targets.iter().map(|target| target.name).collect();
-        eprintln!("REXMIT_FUZZ={name} is no target of this binary; known: {}", known.join(" "));
+        eprintln!("REXMIT_FUZZ={name} is not a target of this binary; known: {}", known.join(" "));
         std::process::exit(2)
     })
 }

@@ -4,9 +4,9 @@
 import rexmit
 
 results = rexmit.Study.load("hurtig-2006/short").set("path.rate", ["1 Mbit/s"]).run()
-results.table()  # a Polars table, a row a run
+results.table()  # a Polars table, one row per run
 
-rexmit.analyze("server.pcapng").retransmissions  # a Polars table, a row a retransmission and its cause
+rexmit.analyze("server.pcapng").retransmissions  # a Polars table, one row per retransmission and its cause
 ```
 """
 

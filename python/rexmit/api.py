@@ -60,7 +60,7 @@ class Study:
         names the key and what is allowed.
         """
         if not isinstance(table, Mapping):
-            raise StudyError(f"{name}: {one_line(repr(table))} is no table; give a dict with 'scenario'")
+            raise StudyError(f"{name}: {one_line(repr(table))} is not a table; give a dict with 'scenario'")
         return cls(parse_spec(dict(table), name, None))
 
     def set(self, key: str, value: Any) -> Study:
@@ -252,13 +252,14 @@ def analyze(
 ) -> Analysis:
     """Judges every retransmission of TCP and SCTP in a capture (pcapng or pcap, also packed).
 
-    `filter` keeps some packets only, such as `tcp.port == 5001`. `tables` names tables with a row a packet
-    that will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_sacks`, `sctp_rtt`, or `all`); others are
-    read when they are used. Losses within `loss_event_rtts` RTTs are one loss event. `sctp_threshold` missing
-    reports make sctp_trace call a retransmission fast. `jobs` is the number of threads, None for every core.
+    `filter` keeps some packets only, such as `tcp.port == 5001`. `tables` names tables with one row per
+    packet that will be wanted (`segments`, `sacks`, `rtt`, `chunks`, `sctp_sacks`, `sctp_rtt`, or `all`);
+    others are read when they are used. Losses within `loss_event_rtts` RTTs are one loss event.
+    `sctp_threshold` missing reports make sctp_trace call a retransmission fast. `jobs` is the number of
+    threads, None for every core.
 
     Warns (UserWarning) of a capture that breaks off, after all that could be read. Raises UsageError for a
-    file that is no capture and for a wrong argument.
+    file that is not a capture and for a wrong argument.
     """
     from rexmit.analyse.captures import Options, table_names
     from rexmit.report.analysis import read
@@ -280,7 +281,7 @@ def analyze_pair(
 
     `same_clock` says that one clock made both, `whole` that both ran from before the first packet until after
     the last one, so that a packet in one of them only was lost. Warns (UserWarning) of a capture that breaks
-    off. Raises UsageError for a file that is no capture.
+    off. Raises UsageError for a file that is not a capture.
     """
     from rexmit.analyse.captures import Options
     from rexmit.analyse.pairs import PairOptions, read_pair
@@ -313,8 +314,8 @@ def tcp_friendly(
     print(found.flows["applies", "failed", "p", "f"], found.predictions["formula", "f", "error"])
     ```
 
-    Warns (UserWarning) of a capture that breaks off. Raises UsageError for a file that is no capture and for
-    a connection that is not there.
+    Warns (UserWarning) of a capture that breaks off. Raises UsageError for a file that is not a capture and
+    for a connection that is not there.
     """
     from rexmit.report.friendly import tcp_friendly as put
 

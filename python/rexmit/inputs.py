@@ -58,7 +58,7 @@ KINDS = (STUDY, PROFILE, FLOWS, PUBLISHED, RECORD, RECORD_TOML, PROVENANCE, QUER
 def read_bytes(path: Path, kind: Kind) -> bytes:
     """The whole content of a file.
 
-    Raises the kind's error for what is no regular file, a link where none is followed, and more bytes than
+    Raises the kind's error for what is not a regular file, a link where none is followed, and more bytes than
     the kind may have; OSError where the system cannot open or read it.
     """
     with open_input(path, kind) as file:
@@ -71,12 +71,12 @@ def read_bytes(path: Path, kind: Kind) -> bytes:
 def read_text(path: Path, kind: Kind) -> str:
     """The same as text, without the byte-order mark that spreadsheets write before it.
 
-    Raises the kind's error for what is no UTF-8, too.
+    Raises the kind's error for what is not UTF-8, too.
     """
     try:
         return read_bytes(path, kind).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise kind.error(f"{path}: is no text in UTF-8: {one_line(error)}") from None
+        raise kind.error(f"{path}: is not text in UTF-8: {one_line(error)}") from None
 
 
 def read_json(path: Path, kind: Kind) -> Any:
@@ -125,7 +125,7 @@ def _parsed(path: Path, kind: Kind, parse: Callable[[str], Any], form: str) -> A
     except TooDeepError as error:
         raise kind.error(f"{path}: {error}") from None
     except ValueError as error:
-        raise kind.error(f"{path}: is no {form}: {one_line(error)}") from None
+        raise kind.error(f"{path}: is not {form}: {one_line(error)}") from None
 
 
 def _check_not_linked(path: Path, kind: Kind) -> None:

@@ -6,8 +6,8 @@ that shows every control character but newline and tab as an escape. Styles and 
 go past it: a console made here cleans the texts and styles them afterwards, `write_control` is for what a
 panel draws.
 
-With `NO_COLOR` in the environment, and where the output is no terminal, nothing is styled and nothing moves
-the cursor.
+With `NO_COLOR` in the environment, and where the output is not a terminal, nothing is styled and nothing
+moves the cursor.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def terminal(stderr: bool = False, width: int | None = None) -> Console:
     """A console for tables and styled lines on standard output, or standard error; `width` in letters."""
     stream = sys.stderr if stderr else sys.stdout
     styled = moves(stream)
-    # Brackets and colons in addresses and names are no marks of ours.
+    # Brackets and colons in addresses and names are not marks of ours.
     return _clean_console()(
         file=raw(stream),
         width=width,
@@ -149,7 +149,7 @@ _DOUBTFUL = re.compile(r"[^ -~\n\t]+")
 
 
 def binary(stream: TextIO) -> BinaryIO:
-    """The bytes behind a stream, for content that is no text."""
+    """The bytes behind a stream, for content that is not text."""
     behind: Any = raw(stream)
     found: BinaryIO = behind.buffer
     return found

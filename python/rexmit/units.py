@@ -19,7 +19,7 @@ NANOSECONDS = {"us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def as_numbers(labels: Sequence[object]) -> tuple[str, list[int]] | None:
-    """The labels of a factor as whole numbers and their unit, or None where they are no rate or time.
+    """The labels of a factor as whole numbers and their unit, or None where they are not rates or times.
 
     Rates come in bit/s with the unit `bit_s`, times in nanoseconds with the unit `ns`.
     """
@@ -42,10 +42,10 @@ def parse_bytes(text: str) -> int:
     found = _BYTES.fullmatch(text.strip())
     if found is None or found[2] not in _BYTE_UNITS:
         known = ", ".join(unit for unit in _BYTE_UNITS if unit not in ("byte", "B"))
-        raise ValueError(f"{text!r} is no amount of data such as '64 KiB'; units: {known}")
+        raise ValueError(f"{text!r} is not an amount of data such as '64 KiB'; units: {known}")
     count = Fraction(found[1]) * _BYTE_UNITS[found[2]]
     if count.denominator != 1 or count > MOST_BYTES:
-        raise ValueError(f"{text!r} is not a whole number of bytes that 64 bits hold")
+        raise ValueError(f"{text!r} is not a whole number of bytes that fits in 64 bits")
     return int(count)
 
 

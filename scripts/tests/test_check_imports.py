@@ -60,13 +60,16 @@ def test_a_clean_project_passes(script: Run, lay: Lay) -> None:
     [
         (
             crate("tcp", manifest="[dependencies]\nrexmit-other = {}\n"),
-            "crates/tcp/Cargo.toml: tcp -> adapters is no arrow of the house",
+            "crates/tcp/Cargo.toml: tcp -> adapters is not an arrow of the house",
         ),
-        (crate("analysis", manifest="[dependencies]\nrexmit-tcp = {}\n"), "analysis -> tcp is no arrow"),
-        (crate("analysis", manifest="[dependencies]\nrexmit-sim = {}\n"), "analysis -> sim is no arrow"),
-        (crate("tcp", manifest="[dependencies]\nrexmit-path = {}\n"), "tcp -> path is no arrow"),
-        (crate("tcp", manifest="[build-dependencies]\nrexmit-sim = {}\n"), "tcp -> sim is no arrow"),
-        (crate("live", manifest="[dependencies]\nrexmit-analysis = {}\n"), "live -> analysis is no arrow"),
+        (crate("analysis", manifest="[dependencies]\nrexmit-tcp = {}\n"), "analysis -> tcp is not an arrow"),
+        (crate("analysis", manifest="[dependencies]\nrexmit-sim = {}\n"), "analysis -> sim is not an arrow"),
+        (crate("tcp", manifest="[dependencies]\nrexmit-path = {}\n"), "tcp -> path is not an arrow"),
+        (crate("tcp", manifest="[build-dependencies]\nrexmit-sim = {}\n"), "tcp -> sim is not an arrow"),
+        (
+            crate("live", manifest="[dependencies]\nrexmit-analysis = {}\n"),
+            "live -> analysis is not an arrow",
+        ),
         (crate("tcp", manifest='[dependencies]\nrand = "0.9"\n'), "tcp may not use rand"),
         (crate("tcp", lints=""), "which forbids unsafe code"),
         (crate("novel"), "the crate novel is not in ARROWS"),

@@ -18,13 +18,13 @@ CLEAN = {
 EM-DN-1. A rule, and EM-DN-2 beside it.
 
 EM-DN-2. Wrapped text may end a sentence with
-the tag of another, EM-DN-1. Such a line is no definition.
+the tag of another, EM-DN-1. Such a line is not a definition.
 
 - **LK-IW-1** In a list.
 
 | T-EM-1 | a test | passes |
 
-A-000-1. A reading. EM-DN-n, P-000-* and FB6.2 are no tags.
+A-000-1. A reading. EM-DN-n, P-000-* and FB6.2 are not tags.
 """,
     ROWS: """id,quantity,deviation_reason
 P-000-1,a,"over two

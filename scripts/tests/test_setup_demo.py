@@ -144,7 +144,7 @@ def test_the_locks_are_current_and_one_is_part_of_the_other(
     other.write_text((ROOT / LOCKS[1]).read_text().replace("polars==", "polars==9"))
     monkeypatch.setattr(lock, "DEMO", other)
     assert lock.check() == 1
-    assert "is no part of requirements.lock" in capsys.readouterr().out
+    assert "is not part of requirements.lock" in capsys.readouterr().out
 
 
 def test_what_a_build_leaves_out_still_has_its_names() -> None:

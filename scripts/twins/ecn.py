@@ -33,7 +33,7 @@ BBR_EVERY = 5
 
 
 def compare(count: int, folder: Path, told: Callable[[str, int], runs.Told]) -> pl.DataFrame:
-    """A row a scenario: those of numbers from 0, those that nobody looks at, and some of both with BBR."""
+    """One row per scenario: those numbered from 0, those that nobody looks at, and some of both with BBR."""
     compared = Comparison(NAMES)
     for group, first in ((SEEN, 0), (UNSEEN, APART)):
         drawn = [draw_ecn(number) for number in range(first, first + count)]

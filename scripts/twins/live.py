@@ -41,7 +41,7 @@ def choose(drawn: Sequence[Drawn], ran: Sequence[Ran], count: int) -> list[Drawn
 
 
 def compare(chosen: Sequence[Drawn], folder: Path, told: Told, jobs: int) -> pl.DataFrame:
-    """A row a scenario, against the phase of the wheel whose packets are the same, else the nearest time."""
+    """One row per scenario: against the wheel's phase with the same packets, or else the nearest time."""
     real = on_kernel([one.table("linux-6.1", GROUPS[GROUP]) for one in chosen], folder, told, jobs)
     shifts = [n * PHASES_NS // PHASES for n in range(PHASES)]
     shifted = [replace(one, phase_ns=(one.phase_ns + s) % PHASES_NS) for one in chosen for s in shifts]

@@ -1,4 +1,4 @@
-"""Tables of what was compared: a row a scenario, and their summary."""
+"""Tables of what was compared: one row per scenario, and their summary."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Comparison:
             self.confused.update((*keys, *pair) for pair in confusion(one.seen, other.seen))
 
     def table(self) -> pl.DataFrame:
-        """A row a scenario, group and profile."""
+        """One row per scenario, group and profile."""
         return pl.DataFrame(self.rows, infer_schema_length=None)
 
     def causes(self) -> pl.DataFrame:
@@ -53,7 +53,7 @@ class Comparison:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """A row a group and profile: what is identical, and how far off the times are."""
+    """One row per group and profile: what is identical, and how far off the times are."""
     off, percent = pl.col("difference_ms").abs(), pl.col("difference_percent").abs()
     same = pl.col("identical")
     return table.group_by(*KEYS, maintain_order=True).agg(

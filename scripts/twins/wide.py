@@ -68,7 +68,7 @@ def chosen_groups(only: str | None) -> list[str]:
 
 
 def compare(drawn: Mapping[str, Mapping[int, Drawn]], folder: Path, told: Told) -> pl.DataFrame:
-    """Runs scenarios on both and compares them: a row each.
+    """Runs scenarios on both and compares them: one row each.
 
     A run's random numbers are those of its number in the group, as in `rexmit diff --family wide/GROUP`.
     """
@@ -160,7 +160,7 @@ def cut_capture(path: Path, clock: Path, last_ns: int) -> Path:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """A row a group, and one of all: how many are identical, within 1 us, complete within a percent."""
+    """One row per group, and one of all: how many are identical, within 1 us, complete within a percent."""
 
     def rows(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.group_by("group", maintain_order=True).agg(

@@ -101,7 +101,7 @@ def edited(path: Path, old: str, new: str) -> Path:
 
 
 def commands() -> str:
-    """The words of every command that runs, a NUL behind each, a line a process."""
+    """The words of every command that runs, a NUL behind each, one line per process."""
     return "\n".join(running().values())
 
 

@@ -1,4 +1,4 @@
-"""Captures from packet scripts: a line a packet, in the manner of tcpdump.
+"""Captures from packet scripts: one line per packet, in the manner of tcpdump.
 
 MS SIDE FLAGS SEQ+LEN [ack N] [win N] [ws N] [sackok] [sack A-B,C-D] [port N] [# comment of the capture]
 """

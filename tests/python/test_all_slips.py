@@ -54,7 +54,7 @@ TOLD = [
     (15, "hosts.server.stack.cc: unknown key `cc`: did you mean `congestion.algorithm`?"),
     (18, 'path.down.delay: "2 msec" is not a duration'),
     (22, "design: unknown key 'repetitions'; did you mean 'replications'?"),
-    (23, "design.seed: -1 is no whole number"),
+    (23, "design.seed: -1 is not a whole number"),
 ]
 
 
@@ -119,7 +119,7 @@ def test_what_mending_leaves_out_is_not_told_to_be_missing(rexmit: Command) -> N
     study = Path(__file__).parents[2] / "examples/stacks/quic-losses.toml"
     done = rexmit("run", study, "--set", 'hosts.client.stack="rfc"')
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
-    assert "hosts: server has quic, client tcp: give both stacks of one protocol" in done.stderr
+    assert "hosts: server has quic, client tcp: give both hosts stacks of one protocol" in done.stderr
 
 
 def test_what_is_missing_beside_another_slip_is_told(rexmit: Command, tmp_path: Path) -> None:

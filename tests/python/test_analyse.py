@@ -189,14 +189,14 @@ def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() 
         ("P-1,20,,,,time,3,ms,text,here,,", "without a reasoned tolerance"),
         ("P-1,20,,,,time,3,ms,text,here,1,", "without a reasoned tolerance"),
         ("P-1,20,,,,time,3,ms,text,here,x,why", "line 2"),
-        ("P-1,20,,,,time,3,ms,text,here,inf,why", "line 2: tolerance: 'inf' is no number"),
-        ("P-1,20,,,,time,3,ms,text,here,-1,why", "line 2: tolerance: '-1' is no number of 0 or more"),
-        ("P-1,20,,,,time,9-3,ms,text,here,1,why", "line 2: P-1: '9-3' is no number, range or bound"),
-        (",20,,,,time,3,ms,text,here,1,why", "line 2: id: '' is no tag"),
+        ("P-1,20,,,,time,3,ms,text,here,inf,why", "line 2: tolerance: 'inf' is not a number"),
+        ("P-1,20,,,,time,3,ms,text,here,-1,why", "line 2: tolerance: '-1' is not a number of 0 or more"),
+        ("P-1,20,,,,time,9-3,ms,text,here,1,why", "line 2: P-1: '9-3' is not a number, range or bound"),
+        (",20,,,,time,3,ms,text,here,1,why", "line 2: id: '' is not a tag"),
         ("P-1,20,,,,time,3,msec,text,here,1,why", "line 2: unit: 'msec' is none of .* did you mean 'ms'"),
         ("P-1,20,,,,time,3,ms,rumour,here,1,why", "line 2: kind: 'rumour' is none of"),
-        ("P-1,20,,,,time,few,ms,text,here,1,why", "line 2: P-1: 'few' is no number, range or bound"),
-        (2 * "P-1,20,,,,time,3,ms,text,here,1,why\n", "line 3: id: P-1 is there twice"),
+        ("P-1,20,,,,time,few,ms,text,here,1,why", "line 2: P-1: 'few' is not a number, range or bound"),
+        (2 * "P-1,20,,,,time,3,ms,text,here,1,why\n", "line 3: id: P-1 appears twice"),
         ("P-1,20", "line 2"),
     ],
 )
@@ -285,7 +285,7 @@ def test_effects_have_the_interval_of_their_replications() -> None:
 @pytest.mark.parametrize(
     ("frame", "text"),
     [
-        (factorial(1).head(7), "7 runs are no full factorial of 3 factors"),
+        (factorial(1).head(7), "7 runs are not a full factorial of 3 factors"),
         (factorial(1).filter(pl.col("c")), "c: has 1 levels"),
     ],
 )

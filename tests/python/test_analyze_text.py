@@ -268,8 +268,8 @@ def test_cut_options_and_times_that_go_back_are_warned_of() -> None:
     assert told.warnings == [
         "2 packets of which the capture kept only a part of the TCP options; "
         "SACK blocks and timestamps may be missing there",
-        "1 packet has a time before the packet in front (by up to 1.5 ms); "
-        "small steps were put in order, after larger ones times and causes may be wrong",
+        "1 packet has a time before the previous packet (by up to 1.5 ms); "
+        "small steps were put in order, after larger ones, times and causes may be wrong",
     ]
     none = {"options_cut": 0, "backwards": {"packets": 0, "largest_ns": 0}}
     assert Summary.of(none).warnings == Summary.of({"backwards": None}).warnings == []

@@ -145,7 +145,7 @@ def test_every_public_name_is_there() -> None:
 
 @pytest.mark.parametrize("table", [5, None, ["scenario"]])
 def test_a_study_that_is_no_table_is_refused(table: Any) -> None:
-    with pytest.raises(StudyError, match=r"^study: .* is no table; give a dict with 'scenario'$"):
+    with pytest.raises(StudyError, match=r"^study: .* is not a table; give a dict with 'scenario'$"):
         Study.from_dict(table)
 
 
@@ -164,7 +164,7 @@ def test_a_profile_in_a_file_works_for_one_run(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_file_is_no_results_folder(study_file: Path) -> None:
-    with pytest.raises(StoreError, match="is no folder; name the results folder"):
+    with pytest.raises(StoreError, match="is not a folder; name the results folder"):
         rexmit.open_results(study_file)
 
 

@@ -241,8 +241,8 @@ def test_wrong_addresses_are_one_line(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 0.5)
     (tmp_path / "none.json").write_text("{}")
     wrong = {
-        "nonsense": "is no address; write tcp://HOST:PORT",
-        str(tmp_path / "none.json"): "is no scheduler's file",
+        "nonsense": "is not an address; write tcp://HOST:PORT",
+        str(tmp_path / "none.json"): "is not a scheduler's file",
         "gopher://127.0.0.1:70": "begins with none of tcp, tls, ws",
         "tcp://127.0.0.1:port": "cannot be used",
     }
@@ -263,7 +263,7 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_runs_in_real_time_are_not_captured_on_a_cluster(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="capture: a run in real time is written down where it runs"):
+    with pytest.raises(UsageError, match="capture: a run in real time is recorded where it runs"):
         study().run(tmp_path / "out", backend="kernel", capture="all", cluster="tcp://127.0.0.1:1")
 
 

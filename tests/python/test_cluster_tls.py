@@ -117,8 +117,7 @@ def test_a_scheduler_of_another_authority_is_refused(certificates: Path, tmp_pat
     (line,) = errors(done)
     assert done.returncode == 1
     assert (
-        "who answers there has no certificate of the authority in DASK_DISTRIBUTED__COMM__TLS__CA_FILE"
-        in line
+        "the peer there has no certificate from the authority in DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in line
     )
     assert not (tmp_path / "out").exists()
 
@@ -128,7 +127,7 @@ def test_a_scheduler_without_encryption_is_refused(certificates: Path, tmp_path:
         done = run(address.replace("tcp://", "tls://"), tmp_path, certificates)
     (line,) = errors(done)
     assert done.returncode == 1
-    assert "who answers there does not speak TLS; nothing was sent to it" in line
+    assert "the peer there does not speak TLS; nothing was sent to it" in line
     assert not (tmp_path / "out").exists()
 
 

@@ -417,7 +417,7 @@ def test_a_damaged_table_is_one_line(rexmit: Command, study_file: Path, tmp_path
 def test_a_number_that_is_none_is_one_line(rexmit: Command, study_file: Path) -> None:
     done = rexmit("run", study_file, "--set", "path.down.loss=nan", "--out", "out")
     assert done.returncode == 2
-    assert "nan and inf are no values of a setting" in done.stderr
+    assert "nan and inf are not values of a setting" in done.stderr
 
 
 def test_a_study_with_profiles_in_files_stands_alone_once_it_is_resolved(

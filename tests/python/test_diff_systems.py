@@ -254,15 +254,15 @@ def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds(study_f
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["linux-6.2", "linux-6.1"], "'linux-6.2' is no folder of results, kernel, profile or stack"),
-        (["linux-6.1,nagle", "linux-6.1"], "'nagle' is no setting; write KEY=VALUE"),
+        (["linux-6.2", "linux-6.1"], "'linux-6.2' is not a folder of results, kernel, profile or stack"),
+        (["linux-6.1,nagle", "linux-6.1"], "'nagle' is not a setting; write KEY=VALUE"),
         (["linux-6.1", "linux-6.1", "--cells", "3"], "--cells says nothing of two systems"),
         (
             ["linux-6.1", "linux-6.1", "--study", "klaver-2005/window", "--seed", "1"],
             "--seed says what is drawn",
         ),
         (["linux-6.1", "linux-6.1,hosts.server.stack.nothing=1", "--scenarios", "1"], "nothing"),
-        (["linux-6.1", ".", "--scenarios", "1"], "linux-6.1: is no folder of results, and . is a folder"),
+        (["linux-6.1", ".", "--scenarios", "1"], "linux-6.1: is not a folder of results, and . is a folder"),
         ([".", ".", "--scenarios", "1"], "--scenarios says nothing of two folders"),
     ],
 )

@@ -36,7 +36,9 @@ def row(**times: int) -> Row:
 
 def test_the_sentence_names_the_greatest_share_and_what_it_allows() -> None:
     told = answers(row(receive_window=830, slow_start=120, timer=50))["server"]
-    assert told.startswith("the client's receive window (65.5 kB at most) held the server for 83 % of 1 s")
+    assert told.startswith(
+        "the client's receive window (65.5 kB at most) held the server back for 83 % of 1 s"
+    )
     assert "at a round trip of 80 ms that allows 6.55 Mbit/s" in told
     assert told.endswith("(certain for 50 % of that); then congestion window 12 %, losses 5.0 %")
 
@@ -50,7 +52,7 @@ def test_each_cause_has_words(by: str) -> None:
 
 def test_reasons_of_one_answer_count_together() -> None:
     told = answers(row(receive_window=400, after_loss=350, slow_start=250))["server"]
-    assert told.startswith("the server's congestion window (lowered by 2 loss events) held it for 60 %")
+    assert told.startswith("the server's congestion window (lowered by 2 loss events) held it back for 60 %")
 
 
 def test_shares_add_up_to_all() -> None:

@@ -76,9 +76,9 @@ def test_what_stands_for_a_file_of_results_is_refused_by_every_command(
         (pl.lit("a").alias("unreached_down"), "its column unreached_down has no whole numbers"),
         (pl.lit(1.5).alias("retransmits"), "its column retransmits has no whole numbers"),
         (pl.lit(1).alias("completed"), "its column completed has no truth values"),
-        (pl.lit(None).cast(pl.UInt32).alias("run"), "its column run has what is no number of a run"),
-        (pl.lit(-1).alias("run"), "its column run has what is no number of a run"),
-        (None, "has no column time_ns, so it is no table of runs"),
+        (pl.lit(None).cast(pl.UInt32).alias("run"), "its column run has an entry that is not a run number"),
+        (pl.lit(-1).alias("run"), "its column run has an entry that is not a run number"),
+        (None, "has no column time_ns, so it is not a table of runs"),
     ],
 )
 def test_a_column_of_another_kind_is_refused_by_every_command(
@@ -109,8 +109,8 @@ def test_what_is_no_regular_file_is_no_study_and_no_results(rexmit: Command, tmp
         ("run", "pipe: is a named pipe, and a study's file is read from a regular file only"),
         ("studies", "pipe: is a named pipe, and a study's file is read from a regular file only"),
         ("plot", "pipe: it is a named pipe, not a regular file"),
-        ("report", "pipe: is no folder; name the results folder that `rexmit run` wrote"),
-        ("compare", "pipe: is no folder; name the results folder that `rexmit run` wrote"),
+        ("report", "pipe: is not a folder; name the results folder that `rexmit run` wrote"),
+        ("compare", "pipe: is not a folder; name the results folder that `rexmit run` wrote"),
     ):
         assert rexmit(command, "pipe").stderr == f"rexmit: error: {expected}\n"
 
@@ -215,10 +215,10 @@ def test_nesting_is_counted_outside_strings_and_comments() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": [{"b": 1e999}]}', "a[0].b: inf is no finite number"),
-        ('{"a": [1, NaN]}', "a[1]: nan is no finite number"),
+        ('{"a": [{"b": 1e999}]}', "a[0].b: inf is not a finite number"),
+        ('{"a": [1, NaN]}', "a[1]: nan is not a finite number"),
         ('{"a": 99999999999999999999}', "a: is a number that needs more than 64 bits"),
-        ('{"a": {"b": "\\ud800"}}', "a.b: holds half of a surrogate pair, which is no text"),
+        ('{"a": {"b": "\\ud800"}}', "a.b: holds half of a surrogate pair, which is not text"),
     ],
 )
 def test_a_value_of_json_that_nothing_takes_is_named(text: str, message: str) -> None:

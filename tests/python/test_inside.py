@@ -269,7 +269,7 @@ NETEM = {"emulator": "netem"}
 OVER_NETEM: dict[str, dict[str, Any]] = {
     "a queue": {},
     "losses": {"loss": 0.02},
-    "a delay that is no whole number of the kernel's ticks": {"delay": "31.3 ms"},
+    "a delay that is not a whole number of the kernel's ticks": {"delay": "31.3 ms"},
     **{f"losses and {name}": {"qdisc": name, "loss": 0.02} for name in ("fq_codel", "fq", "sfq")},
 }
 DISCIPLINES = """

@@ -56,7 +56,7 @@ linux:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of its own. The miniature's executable is /bin/true, which is no guest."""
+    """An empty cache of its own. The miniature's executable is /bin/true, which is not a guest."""
     monkeypatch.setenv("REXMIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("rexmit.kernel.make.check_boot", lambda kernel: None)
     return tmp_path / "cache" / "kernels"
@@ -106,7 +106,7 @@ def left_over(cache: Path) -> list[str]:
 
 
 def test_a_build_makes_a_kernel_with_its_facts_and_leaves_the_source_alone(cache: Path, tree: Path) -> None:
-    # What a build of another configuration left is no part of the source.
+    # What a build of another configuration left is not part of the source.
     for name in ("linux", ".config", "net/core/neighbour.o", "include/generated/stale.h"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("old")
@@ -240,9 +240,9 @@ def test_linux_5_and_what_is_no_source_are_refused(cache: Path, tmp_path: Path) 
             build(BuildOptions(source))
     text = tmp_path / "notes.txt"
     text.write_text("nothing")
-    with pytest.raises(KernelError, match="is no tar archive"):
+    with pytest.raises(KernelError, match="is not a tar archive"):
         build(BuildOptions(text))
-    with pytest.raises(KernelError, match="is no source of Linux"):
+    with pytest.raises(KernelError, match="is not a source of Linux"):
         build(BuildOptions(tmp_path))
     with pytest.raises(KernelError, match="cannot be read"):
         build(BuildOptions(tmp_path / "absent.tar.xz"))

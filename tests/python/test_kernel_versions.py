@@ -157,7 +157,7 @@ def test_a_source_of_debian_is_named_by_its_version(
         "(linux-source-6.13); on Debian: apt-get install linux-source-6.13; of Debian's sources 6.1 and 6.12 "
         "are here"
     )
-    with pytest.raises(KernelError, match=r"linux-source-6\.12\.tar\.xz: is no tar archive"):
+    with pytest.raises(KernelError, match=r"linux-source-6\.12\.tar\.xz: is not a tar archive"):
         build(BuildOptions(version="6.12"))
     with pytest.raises(UsageError, match=r"'6\.12\.117' names no source .* such as 6\.1 or 6\.12"):
         build(BuildOptions(version="6.12.117"))
@@ -238,8 +238,8 @@ def test_a_kernel_that_is_not_there_and_one_of_another_backend_are_errors(
     said = rexmit("run", "hurtig-2006/short", "--kernel", "6.12")
     assert said.returncode == 2
     assert said.stderr == (
-        "rexmit: error: kernel: is of guests, which backend uml has and hosts that are Linux (`linux:`); "
-        "model has none here\n"
+        "rexmit: error: kernel: is for guests, which backend uml has, and for hosts that are Linux "
+        "(`linux:`); model has none here\n"
     )
     said = rexmit("run", "hurtig-2006/short", "--kernel", "6.12", "--backend", "uml")
     assert "no kernel 6.12 with a virtual clock" in said.stderr
@@ -251,7 +251,7 @@ def test_a_record_of_several_kernels_is_checked(made: Make, tmp_path: Path) -> N
     out = tmp_path / "out"
     study().run(out, progress=False)
     record = json.loads((out / "study.json").read_text())
-    for kernels, wrong in (([{"hash": "ab"}], None), (["6.1"], r"kernels\[0\]: '6\.1' is no kernel")):
+    for kernels, wrong in (([{"hash": "ab"}], None), (["6.1"], r"kernels\[0\]: '6\.1' is not a kernel")):
         (out / "study.json").write_text(json.dumps({**record, "kernels": kernels}))
         if wrong is None:
             assert read_record(out)["kernels"] == kernels

@@ -76,7 +76,7 @@ def test_tcp_is_listed_by_sequence_numbers(rexmit: Command) -> None:
     ("options", "told"),
     [
         (["--tsn", "1..2"], "--tsn does nothing without --packets; give both"),
-        (["--packets", "--tsn", "9..2"], "'9..2' is no span; write it as 1007..1011 or 1007"),
+        (["--packets", "--tsn", "9..2"], "'9..2' is not a span; write it as 1007..1011 or 1007"),
         (["--packets", "--tsn", "99999"], "no packet carries 99999 to 99999; --packets alone lists all"),
         (["--packets", "--around", "1"], "packet 1 carries no retransmission; --retransmissions lists them"),
         (["--packets", "--tsn", "1", "--connection", "1"], "choose one of the two"),

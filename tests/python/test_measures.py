@@ -266,15 +266,15 @@ class TestWhatIsWrong:
     @pytest.mark.parametrize(
         ("given", "told"),
         [
-            ({"measure": "jian"}, "responses.x.measure: 'jian' is no measure; did you mean 'jain'?"),
+            ({"measure": "jian"}, "responses.x.measure: 'jian' is not a measure; did you mean 'jain'?"),
             ({"measure": "jain", "link": "bottleneck"}, "responses.x: jain has no key 'link'"),
             ({"measure": "jain", "transfer": ["near"]}, "did you mean 'transfers'?"),
-            ({"measure": "jain", "transfers": "near"}, "is no list of names"),
-            ({"measure": "jain", "transfers": []}, "is no list of names"),
-            ({"measure": "jain", "transfers": ["naer"]}, "'naer' is no transfer; did you mean 'near'?"),
+            ({"measure": "jain", "transfers": "near"}, "is not a list of names"),
+            ({"measure": "jain", "transfers": []}, "is not a list of names"),
+            ({"measure": "jain", "transfers": ["naer"]}, "'naer' is not a transfer; did you mean 'near'?"),
             (
                 {"measure": "jain", "from": 5},
-                'responses.x.from: 5 is no time; write it with its unit, such as "5 s"',
+                'responses.x.from: 5 is not a time; write it with its unit, such as "5 s"',
             ),
             ({"measure": "jain", "from": "5 parsecs"}, "responses.x.from: "),
             (
@@ -284,17 +284,20 @@ class TestWhatIsWrong:
             ({"measure": "ratio", "transfers": ["near"]}, "responses.x.over: is missing; ratio needs it"),
             (
                 {"measure": "ratio", "transfers": ["near"], "over": ["fra"]},
-                "responses.x.over: 'fra' is no transfer",
+                "responses.x.over: 'fra' is not a transfer",
             ),
             ({"measure": "share"}, "responses.x.transfers: is missing"),
             ({"measure": "drops"}, "responses.x.link: is missing; drops needs it"),
-            ({"measure": "drops", "link": "botleneck"}, "'botleneck' is no link; did you mean 'bottleneck'?"),
-            ({"measure": "drops", "link": 7}, "responses.x.link: 7 is no link"),
-            ({"measure": "drops", "link": {"from": "left"}}, "is no link; write"),
+            (
+                {"measure": "drops", "link": "botleneck"},
+                "'botleneck' is not a link; did you mean 'bottleneck'?",
+            ),
+            ({"measure": "drops", "link": 7}, "responses.x.link: 7 is not a link"),
+            ({"measure": "drops", "link": {"from": "left"}}, "is not a link; write"),
             ({"measure": "drops", "link": {"name": "bottleneck", "frm": "left"}}, "unknown key 'frm'"),
             (
                 {"measure": "drops", "link": {"name": "bottleneck", "from": "lfet"}},
-                "responses.x.link.from: 'lfet' is no end of bottleneck; did you mean 'left'?",
+                "responses.x.link.from: 'lfet' is not an end of bottleneck; did you mean 'left'?",
             ),
             ({"measure": "drops", "link": "access"}, "each host has an access link"),
             (
@@ -319,9 +322,9 @@ class TestWhatIsWrong:
             ({"measure": "drops", "link": "bottleneck", "reason": "aqm", "to": "1 s"}, "not told apart"),
             ({"measure": "completion", "at_least": "5 kBq"}, "responses.x.at_least: "),
             ({"measure": "completion", "at_least": "5 kB", "below": "5 kB"}, "is not after at_least '5 kB'"),
-            ({"measure": "convergence", "within": 1}, "responses.x.within: 1 is no factor above 1"),
-            ({"measure": "convergence", "within": True}, "is no factor above 1"),
-            ({"measure": "jain", "meaning": 5}, "responses.x.meaning: 5 is no text"),
+            ({"measure": "convergence", "within": 1}, "responses.x.within: 1 is not a factor above 1"),
+            ({"measure": "convergence", "within": True}, "is not a factor above 1"),
+            ({"measure": "jain", "meaning": 5}, "responses.x.meaning: 5 is not text"),
         ],
     )
     def test_is_said_in_one_line(self, given: dict[str, Any], told: str) -> None:
@@ -356,7 +359,7 @@ class TestWhatIsWrong:
 
     def test_a_name_that_was_set_away_is_found_before_the_first_run(self, tmp_path: Path) -> None:
         spec = study({"x": {"measure": "jain", "transfers": ["near"]}}).with_set("transfers.0.name", "nearer")
-        with pytest.raises(StudyError, match="'near' is no transfer; did you mean 'nearer'"):
+        with pytest.raises(StudyError, match="'near' is not a transfer; did you mean 'nearer'"):
             run_study(spec, tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
@@ -444,7 +447,7 @@ def test_each_host_of_a_network_has_its_capture(tmp_path: Path) -> None:
     assert told["host"].to_list() == hosts
     results.capture(1, at={"near-2": tmp_path / "again.pcapng"})
     assert (tmp_path / "again.pcapng").read_bytes() == (tmp_path / "out" / "captures" / names[6]).read_bytes()
-    with pytest.raises(UsageError, match="'near' is no host of mine"):
+    with pytest.raises(UsageError, match="'near' is not a host of mine"):
         results.capture(0, at={"near": tmp_path / "never.pcapng"})
     assert set(Again(results).run(0, {"sink": tmp_path / "sink.pcapng"})) == {"state", "verdicts"}
 

@@ -243,7 +243,7 @@ def test_what_cannot_be_merged_is_one_line(study: rexmit.Study, tmp_path: Path) 
     for folders, out, message in (
         ([], None, "nothing to merge"),
         ([first, tmp_path / "a/../a"], None, "is named twice"),
-        ([first, tmp_path / "none"], None, "is no results folder"),
+        ([first, tmp_path / "none"], None, "is not a results folder"),
         ([first, other], tmp_path / "full", "is there already"),
         ([first, other], first, "is there already"),
         ([first, other], tmp_path / "a/study.json/x", "a file stands where a folder is needed"),
@@ -339,7 +339,7 @@ def test_the_command_merges_and_averages(rexmit: Command, tmp_path: Path) -> Non
         (["a", "--out", "b"], 2, "a: is one folder; name two or more"),
         (["a", "c", "--out", "b", "--response", "time_ns"], 2, "--response says of what"),
         (["a", "--averages", "b.txt"], 2, "--averages b.txt: cannot write '.txt'; end it in .csv"),
-        (["a", "c", "--out", "b"], 1, "a: is no results folder"),
+        (["a", "c", "--out", "b"], 1, "a: is not a results folder"),
         ([], 2, "missing argument"),
     ],
 )
@@ -355,7 +355,7 @@ def test_a_wrong_response_leaves_nothing_behind(rexmit: Command, study: Any, tmp
     ran(study, tmp_path / "s2", design__seed=2)
     done = rexmit("merge", "s1", "s2", "--out", "both", "--averages", "a.csv", "--response", "time_n")
     assert done.returncode == 2
-    assert "'time_n' is no column of numbers; did you mean 'time_ns'?" in done.stderr
+    assert "'time_n' is not a column of numbers; did you mean 'time_ns'?" in done.stderr
     assert not (tmp_path / "both").exists()
 
 
@@ -389,7 +389,7 @@ def test_averages_are_those_of_a_textbook() -> None:
     assert alone.columns == ["response", "n", "mean", "sd", "low", "high"]
     assert alone.row(0)[:3] == ("bytes", 5, 3.0)
     with pytest.raises(
-        UsageError, match=r"^response: 'error' is no column of numbers; known: bytes, time_ns$"
+        UsageError, match=r"^response: 'error' is not a column of numbers; known: bytes, time_ns$"
     ):
         averages(frame, ["path.delay"], ["error"])
 
@@ -423,7 +423,7 @@ def test_what_was_measured_by_intervals_is_merged_and_factors_that_set_several_s
     with pytest.raises(StoreError, match=r"part-0: holds no intervals\.parquet, which the others hold"):
         rexmit.merge_results([tmp_path / "part-1", tmp_path / "part-0"], tmp_path / "again")
     assert not (tmp_path / "again").exists()
-    # What the factor sets says which run it is, and is no response.
+    # What the factor sets says which run it is, and is not a response.
     found = averages(merged.table(), merged.factors)
     assert found["response"][0] == "time_ns"
     assert not found["response"].str.starts_with("path.").any()

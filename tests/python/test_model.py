@@ -110,7 +110,7 @@ def test_the_buffer_is_explained(rexmit: Command) -> None:
         (NUMBERS[:6], "buffer-size needs --max-window-up; give it, or measure with --results DIR, with"),
         (["--up-rate", "196 kbps"], "'--up-rate': \"196 kbps\" is not a rate: write kbit/s"),
         (["--rtt", "5"], "'--rtt': "),
-        (["--max-window-up", "10 kb"], "'10 kb' is no amount of data such as '64 KiB'; units: bytes, kB"),
+        (["--max-window-up", "10 kb"], "'10 kb' is not an amount of data such as '64 KiB'; units: bytes, kB"),
         (
             [*NUMBERS[:4], "--max-window-down", "20 kB", "--max-window-up", "10 kB"],
             "the rule gives no buffer: the ",
@@ -333,7 +333,7 @@ def test_options_of_a_flow_reach_the_formulas(rexmit: Command) -> None:
         ),
         (["--loss", "1e-300", "--rtt", "0.1 s"], "p: 1e-300 is outside the formula's domain; it must be at"),
         (["--loss", "120 %", "--rtt", "1 s"], "p: 1.2 is outside"),
-        (["--loss", "few", "--rtt", "1 s"], "'few' is no share such as 0.01 or '1 %'"),
+        (["--loss", "few", "--rtt", "1 s"], "'few' is not a share such as 0.01 or '1 %'"),
         (["--loss", "0.1", "--rtt", "0 s"], "rtt: 0 is outside"),
         (["--loss", "0.1", "--rtt", "1 s", "--mss", "0 bytes"], "mss: 0 is outside"),
         (

@@ -91,19 +91,19 @@ def test_a_column_is_replaced_only_where_that_is_said(results: Results) -> None:
         ("time_ns", range(16), "'time_ns' is a column of the runs; choose another name"),
         ("Path.Delay", range(16), "'path.delay' is a column of the runs"),
         ("goodput_bit_s", range(16), "is the name of a column or table of results"),
-        ("", range(16), "is no name of a column"),
-        ("a\nb", range(16), "is no name of a column"),
-        (3, range(16), "3 is no name of a column"),
+        ("", range(16), "is not a name of a column"),
+        ("a\nb", range(16), "is not a name of a column"),
+        (3, range(16), "3 is not a name of a column"),
         ("x", range(15), "x: has 15 values for 16 runs; give one for each"),
-        ("x", ["a"] * 16, "x: 'a' of run 0 is no number"),
-        ("x", [1] * 15 + [float("inf")], "x: inf of run 15 is no number"),
-        ("x", [[1]] * 16, r"x: \[1\] of run 0 is no number"),
-        ("x", 3, "x: 3 is no values; give a list or series"),
-        ("x", {99: 1}, "x: 99 is no run of these results"),
+        ("x", ["a"] * 16, "x: 'a' of run 0 is not a number"),
+        ("x", [1] * 15 + [float("inf")], "x: inf of run 15 is not a number"),
+        ("x", [[1]] * 16, r"x: \[1\] of run 0 is not a number"),
+        ("x", 3, "x: 3 is not a set of values; give a list or series"),
+        ("x", {99: 1}, "x: 99 is not a run of these results"),
         ("x", [None] * 16, "x: no run has a value"),
         ("x", pl.col("nothing"), "x: .*nothing"),
         ("x", pl.col("run").head(3), "x: has 3 values for 16 runs"),
-        ("x", lambda row: "a", "x: 'a' of run 0 is no number"),
+        ("x", lambda row: "a", "x: 'a' of run 0 is not a number"),
     ],
 )
 def test_what_cannot_be_a_column_is_one_line(results: Results, name: Any, values: Any, text: str) -> None:
@@ -115,7 +115,7 @@ def test_what_cannot_be_a_column_is_one_line(results: Results, name: Any, values
 
 
 def test_texts_about_it_are_of_one_line(results: Results) -> None:
-    with pytest.raises(UsageError, match=r"unit: .* is no text of one line"):
+    with pytest.raises(UsageError, match=r"unit: .* is not text of one line"):
         results.add_column("x", range(16), unit="a\nb")
 
 
@@ -151,5 +151,5 @@ def test_whole_numbers_beyond_64_bits_are_numbers_as_far_as_a_double_goes(result
     runs = len(results.table())
     values = results.add_column("large", [2**70] * runs).table()["large"]
     assert (values.dtype, values.to_list()) == (pl.Float64, [2.0**70] * runs)
-    with pytest.raises(UsageError, match="is no number; give finite numbers"):
+    with pytest.raises(UsageError, match="is not a number; give finite numbers"):
         results.add_column("larger", [2**2000] * runs)

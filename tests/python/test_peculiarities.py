@@ -93,7 +93,7 @@ def test_lwip_waits_for_its_first_two_packets() -> None:
     """Its first window is three packets, and a duplicate lets nothing leave (RFC 3042 would).
 
     Without the first, two duplicates come. Without the second, the third brings the acknowledgment of the
-    first, which is no duplicate and lets two more leave: two duplicates again, where three are asked for.
+    first, which is not a duplicate and lets two more leave: two duplicates again, where three are asked for.
     """
     losses = [{"match": "data", "nth": nth} for nth in range(1, 6)]
     whole = {"writes": "1 x 29200 bytes"}

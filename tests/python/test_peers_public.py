@@ -40,7 +40,7 @@ def test_it_holds_as_many_packets(path: Path) -> None:
         summary = rexmit.analyze(path).summary
     command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-e", "frame.protocols"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    # tshark shows blocks of the file that are no packets as if they were some.
+    # tshark shows blocks of the file that are not packets as if they were some.
     frames = [line.split(":") for line in done.stdout.splitlines() if line not in ("data", "")]
     assert summary.packets == len(frames)
     assert summary.sctp == sum("sctp" in frame for frame in frames)

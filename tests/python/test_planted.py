@@ -135,7 +135,7 @@ def test_a_planted_link_in_place_of_the_lock_is_refused(rexmit: Command, place: 
 def test_a_lock_with_another_name_or_with_a_text_is_refused(rexmit: Command, place: Path) -> None:
     lock, precious = place / "DIR" / ".lock", place / "victim" / "precious.txt"
     lock.hardlink_to(precious)
-    assert ".lock: is a file with another name, too" in rexmit(*RUN).stderr
+    assert ".lock: is a file with a second name (hard link)" in rexmit(*RUN).stderr
     lock.unlink()
     lock.write_text("a diary")
     assert ".lock: is a file of something else" in rexmit(*RUN).stderr
@@ -184,6 +184,6 @@ def test_a_study_whose_name_is_made_of_dots_writes_nowhere(
     (tmp_path / name).write_text(SMALL)
     done = rexmit("run", name)
     assert done.returncode == 2
-    assert "the name of this study makes no folder; rename it, or give --out" in done.stderr
+    assert "this study's name cannot name a folder; rename it, or give --out" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert rexmit("run", name, "--out", "out").returncode == 0

@@ -170,7 +170,7 @@ class TestWrong:
                 time.sleep(0.05)
             assert not left, "no guest is left"
         spun, well = results.table().rows(named=True)
-        assert spun["error"].endswith("python3 runs and does not sleep, so the clock stands")
+        assert spun["error"].endswith("python3 runs and does not sleep, so the clock stands still")
         assert (well["completed"], well["error"]) == (True, None)
 
 
@@ -264,19 +264,19 @@ def test_a_model_runs_no_programs(rexmit: Command, tmp_path: Path) -> None:
     ("text", "told"),
     [
         (of("", '"curl $REXMIT_SERVR"'), "unknown variable `REXMIT_SERVR`: did you mean `REXMIT_SERVER`?"),
-        (of("", '"a \'b"'), "a quote in it has no end"),
+        (of("", '"a \'b"'), "it has an unclosed quote"),
         (of("", '""'), "no command"),
-        (of("", "3"), "hosts.client.program: 3 is no command; write a line"),
-        (of("", '["a", 3]'), "is no command; write a line"),
+        (of("", "3"), "hosts.client.program: 3 is not a command; write a line"),
+        (of("", '["a", 3]'), "is not a command; write a line"),
         (of("", '{ comand = "x" }'), "unknown key `comand`: did you mean `command`?"),
         (of("", '{ command = "x", file = 5 }'), "hosts.client.program: file:"),
-        (of("", '{ command = "x", environment = { A = ["b"] } }'), "is no text"),
+        (of("", '{ command = "x", environment = { A = ["b"] } }'), "is not text"),
         (of("", '"/bin/true"', '[scenario.programs]\ndate = "9999-01-01"\n'), "counts from 1970 to 2200"),
-        (of("", '"/bin/true"', '[vary]\n"programs.date" = ["x"]\n'), "programs.date: 'x' is no time"),
+        (of("", '"/bin/true"', '[vary]\n"programs.date" = ["x"]\n'), "programs.date: 'x' is not a time"),
         (of("", '"/bin/true"', '[vary]\n"programs.folder" = ["/"]\n'), "the same in all runs"),
         (of("", '"/bin/true"', '[scenario.programs]\nwritable = ["nowhere"]\n'), "there is no such folder"),
         (of("", '"/bin/true"', "linux.nagle = false\n"), "a program opens its own sockets"),
-        ('[scenario.hosts.server]\nprogram = "/bin/true"', "nothing asks it: give hosts.client.program"),
+        ('[scenario.hosts.server]\nprogram = "/bin/true"', "nothing talks to it: give hosts.client.program"),
     ],
 )
 def test_what_cannot_be_is_one_line(rexmit: Command, tmp_path: Path, text: str, told: str) -> None:
@@ -322,11 +322,11 @@ class TestResponses:
             ("a.b", {"from": "client.output", "match": "(x)"}, "a name is letters"),
             ("a", {"from": "client.outptu", "match": "(x)"}, "did you mean 'client.output'?"),
             ("a", {"from": "client.output", "match": "x"}, "has no group"),
-            ("a", {"from": "client.output", "match": "(x"}, "is no regular expression"),
+            ("a", {"from": "client.output", "match": "(x"}, "is not a regular expression"),
             ("a", {"from": "client.output"}, "give one of match"),
             ("a", {"from": "client.output", "json": "a", "match": "(x)"}, "give one of match"),
             ("a", {"from": "client.output", "jsn": "a"}, "unknown key 'jsn'"),
-            ("a", "x", "is no table"),
+            ("a", "x", "is not a table"),
         ],
     )
     def test_what_is_wrong_is_named(self, name: str, given: Any, told: str) -> None:

@@ -126,7 +126,7 @@ def test_datagrams_are_early_data_too(code: str) -> None:
 def test_what_no_packet_has_room_for_fails_the_run_with_the_size_that_fits(code: str) -> None:
     for writes in ("1 x 60000 bytes", "1 x 1500 bytes"):
         error = sent(code, transfer={"writes": writes}).run(progress=False).table()["error"][0]
-        assert "bytes is no datagram of this connection, which takes 8 to 1" in error
+        assert "bytes is not a datagram of this connection, which takes 8 to 1" in error
         assert "\n" not in error
         # Whose write it was, and when.
         assert re.match(rf"stack {code} of server, (call WRITE|datagram) at [0-9.]+ m?s: ", error), error
@@ -135,7 +135,7 @@ def test_what_no_packet_has_room_for_fails_the_run_with_the_size_that_fits(code:
 @stacks
 def test_a_datagram_that_is_refused_was_not_written(code: str) -> None:
     results = sent(code, transfer={"writes": "3 x 100 bytes, 1 x 1500 bytes"}).run(progress=False)
-    assert "a write of 1500 bytes is no datagram" in results.table()["error"][0]
+    assert "a write of 1500 bytes is not a datagram" in results.table()["error"][0]
     assert results.messages()["written"].to_list() == [3]
 
 
@@ -171,7 +171,7 @@ def test_stacks_of_several_makers_send_datagrams_through_a_network(
 def test_short_messages_are_told_as_they_are_drawn() -> None:
     drawn = {"writes": None, "messages": {"time": "1 s", "size": "4 bytes", "every": "50 ms"}}
     error = sent("quinn", transfer=drawn).run(progress=False).table()["error"][0]
-    assert "a write of 4 bytes is no datagram of this connection, which takes 8 to" in error
+    assert "a write of 4 bytes is not a datagram of this connection, which takes 8 to" in error
 
 
 @pytest.mark.parametrize(

@@ -151,13 +151,13 @@ def test_every_command_answers_or_says_one_line_whatever_a_record_holds(
 @pytest.mark.parametrize(
     ("place", "value", "text"),
     [
-        (("replications",), "x", "replications: 'x' is no whole number"),
+        (("replications",), "x", "replications: 'x' is not a whole number"),
         (("runs",), 3, "runs: 3 are not the 16 of its factors and replications"),
-        (("seed",), -1, "design.seed: -1 is no whole number from 0"),
+        (("seed",), -1, "design.seed: -1 is not a whole number from 0"),
         (("name",), None, "name: None is no text"),
-        (("factors", 0), 5, "factors[0]: 5 is no factor with a name"),
-        (("factors", 2, "name"), "path.delay", "factors: 'path.delay' stands there twice"),
-        (("scenario", "transfers"), {}, "scenario.transfers: {} is no list"),
+        (("factors", 0), 5, "factors[0]: 5 is not a factor with a name"),
+        (("factors", 2, "name"), "path.delay", "factors: 'path.delay' appears twice"),
+        (("scenario", "transfers"), {}, "scenario.transfers: {} is not a list"),
         (("scenario", "hosts", "server", "stack"), "/etc/x.toml", "server.stack: '/etc/x.toml' names a file"),
         (("description",), "a" * (1 << 20 | 1), "description: is longer than 1048576 letters"),
         (("shard",), [3, 2], "shard: there is no 3/2"),

@@ -173,7 +173,7 @@ def test_a_page_that_may_be_too_small(rexmit: Command, folder: Path, tmp_path: P
     assert "0 fit its size" in (tmp_path / "page.html").read_text()
     wrong = rexmit("report", folder, "--max-size", "large")
     assert wrong.returncode == 2
-    assert "--max-size: 'large' is no amount of data" in one_line(wrong.stderr)
+    assert "--max-size: 'large' is not an amount of data" in one_line(wrong.stderr)
 
 
 def test_packets_beside_the_page(rexmit: Command, folder: Path, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_from_python(folder: Path, tmp_path: Path) -> None:
         (lambda at: package.write_report(at, at / "a.html", max_size="x"), UsageError, "max_size: 'x'"),
         (lambda at: package.write_report(at, at / "a.html", max_size=-1), UsageError, "max_size: "),
         (lambda at: package.write_report(at, at / "a.html", runs=[16]), UsageError, "the runs 0 to 15"),
-        (lambda at: package.write_report(at / "none", at / "a.html"), StoreError, "is no results folder"),
+        (lambda at: package.write_report(at / "none", at / "a.html"), StoreError, "is not a results folder"),
         (lambda at: package.write_report(at, at / "none" / "a.html"), StoreError, "cannot be written"),
     ],
 )

@@ -128,7 +128,7 @@ def test_parts_of_a_study_merge_to_the_whole(tmp_path: Path) -> None:
 
 
 def test_wrong_thresholds_are_refused() -> None:
-    with pytest.raises(StudyError, match=r"sctp_threshold: no report is no reason; allowed: at least 1"):
+    with pytest.raises(StudyError, match=r"sctp_threshold: 0 reports trigger nothing; allowed: at least 1"):
         study(sctp_threshold=0).run(progress=False)
 
 
@@ -159,7 +159,7 @@ def test_delays_are_pooled_as_if_from_the_single_retransmissions(tmp_path: Path)
     (whole,) = retransmission_delays(frame, []).iter_rows(named=True)
     assert whole["count"] == single.height
     assert math.isclose(whole["std"], (single["delay_first_ns"].cast(pl.Float64) / 1e6).std())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="by: 'clas' is no column; did you mean 'class'"):
+    with pytest.raises(UsageError, match="by: 'clas' is not a column; did you mean 'class'"):
         retransmission_delays(frame, ["clas"])
     with pytest.raises(UsageError, match="kind: 'total' is neither cumulative nor consecutive"):
         retransmission_delays(frame, kind="total")

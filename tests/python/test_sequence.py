@@ -114,10 +114,10 @@ def test_the_design_of_a_sequence_is_written_and_read(study: rexmit.Study, tmp_p
 @pytest.mark.parametrize(
     ("sequence", "text"),
     [
-        ({"along": ["path.rate"]}, "design.sequence.along: 'path.rate' is no factor"),
-        ({"along": ["replication", "replication"]}, "stands there twice"),
-        ({"along": []}, "design.sequence.along: .. is no list of factors"),
-        ({"along": ["replication"], "gap": 5}, "design.sequence.gap: 5 is no time"),
+        ({"along": ["path.rate"]}, "design.sequence.along: 'path.rate' is not a factor"),
+        ({"along": ["replication", "replication"]}, "appears twice"),
+        ({"along": []}, "design.sequence.along: .. is not a list of factors"),
+        ({"along": ["replication"], "gap": 5}, "design.sequence.gap: 5 is not a time"),
         ({"along": ["replication"], "pause": "5 s"}, "design.sequence: unknown key 'pause'"),
     ],
 )

@@ -171,11 +171,11 @@ def test_a_damaged_shard_leaves_nothing_behind(study: rexmit.Study, tmp_path: Pa
         ("0/4", "there is no 0/4; shards are numbered from 1: 1/4 to 4/4"),
         ("5/4", "there is no 5/4"),
         ("1/0", "there is no 1/0"),
-        ("3", "'3' is no part of a whole; write 3/16"),
-        ("a/b", "'a/b' is no part of a whole"),
-        ("-1/4", "'-1/4' is no part"),
-        ("1/4/2", "'1/4/2' is no part"),
-        ("", "'' is no part"),
+        ("3", "'3' is not part of a whole; write 3/16"),
+        ("a/b", "'a/b' is not part of a whole"),
+        ("-1/4", "'-1/4' is not part"),
+        ("1/4/2", "'1/4/2' is not part"),
+        ("", "'' is not part"),
     ],
 )
 def test_shards_that_are_none_are_refused(text: str, told: str) -> None:
@@ -188,7 +188,7 @@ def test_a_wrong_shard_in_python_is_one_line(study: rexmit.Study) -> None:
         study.run(shard=(4, 3), progress=False)
     with pytest.raises(UsageError, match=r"23 shards are more than the 22 runs"):
         study.run(shard=(1, 23), progress=False)
-    with pytest.raises(UsageError, match="is no part of a whole"):
+    with pytest.raises(UsageError, match="is not part of a whole"):
         checked([True, 2])
 
 

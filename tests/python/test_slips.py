@@ -112,7 +112,7 @@ def test_an_emulation_that_was_late_says_what_to_do(
     monkeypatch.setattr(emulate, "run_emulation", lambda *_: last)
     shown = emulate._Shown(live=False, quiet=True, as_json=False, plain=frozenset())
     assert emulate._run(None, shown) == 1  # type: ignore[arg-type]
-    told = f"the emulation does not count: {invalid}; use an idle machine, --mode busy or --virtual"
+    told = f"the emulation is not valid: {invalid}; use an idle machine, --mode busy or --virtual"
     assert capsys.readouterr().err == f"rexmit: error: {told}\n"
 
 

@@ -130,7 +130,7 @@ class TestLinux:
         study(socket=options).run(tmp_path / "out", backend="uml", progress=False, capture="all")
         packets = list(ip_packets(next((tmp_path / "out" / "captures").glob("*server*"))))
         of_server = [packet for packet in packets if packet[12:16] == bytes([10, 0, 2, 1])]
-        # The SYN-ACK is no packet of the connection's socket yet.
+        # The SYN-ACK is not a packet of the connection's socket yet.
         assert {packet[1] for packet in of_server[1:]} == {184}
         assert max(len(packet) for packet in packets) <= 20 + 20 + 500
 

@@ -164,7 +164,7 @@ def test_both_examples_send_the_same_packets_through_loss(in_c: Path) -> None:
         ("def timer(self, now): pass", "each of the first 12 packets down lost in turn", "run "),
         (
             "def packet(self, now, data):\n    data[1]\n    super().packet(now, data)",
-            "takes garbage for packets",
+            "survives garbage packets",
             "PACKET: it ended",
         ),
         ("def abort(self, now): raise ValueError", "breaks off", "ABORT: it ended instead of answering"),

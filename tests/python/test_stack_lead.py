@@ -393,4 +393,4 @@ def test_a_clock_that_cannot_be_led_is_caught(in_c: Callable[..., str]) -> None:
     code, checks = checked("--lead", in_c("-DRAW", "-DTAKEN(ns)=((ns) > 1000000 ? 1000000 : 0)"))
     # On a busy machine one run may be as late as the other; then it is not the same again.
     assert (code, checks["reads no clock"]["found"]) == (1, "failed"), checks
-    assert checks["reads no clock"]["text"].endswith("; what cannot be led is read or drawn")
+    assert checks["reads no clock"]["text"].endswith("; it reads or draws what cannot be led")

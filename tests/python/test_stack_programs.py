@@ -219,7 +219,7 @@ AS_TCP = {
         "def connect(self, now): self.send(bytes(1501))",
         "it sent a packet of 1501 bytes over an MTU of 1500",
     ),
-    "no packet": ("def connect(self, now): self.send(b'?' * 40)", "it sent what is no packet"),
+    "no packet": ("def connect(self, now): self.send(b'?' * 40)", "it sent what is not a packet"),
     "a wrong checksum": (
         "def send(self, packet, why=None): super().send(packet[:-1] + bytes([packet[-1] ^ 1]), why)",
         "it sent a packet with a wrong checksum",
@@ -271,7 +271,7 @@ def test_what_is_not_there_or_no_program_is_told(command: str, expected: str) ->
     ("host", "expected"),
     [
         ({"stack": {"program": ""}}, "hosts.server.stack.program: no command; allowed: such as"),
-        ({"stack": {"program": "a 'b"}}, "a quote in it has no end"),
+        ({"stack": {"program": "a 'b"}}, "it has an unclosed quote"),
         ({"stack": {"program": 7}}, "hosts.server.stack.program: a command, such as"),
         (
             {"stack": {"program": "a", "answer_within": "soon"}},

@@ -131,7 +131,7 @@ def stop(
     finally:
         running.kill()
         running.wait()
-    # What it says of its progress is no part of the answer.
+    # What it says of its progress is not part of the answer.
     return running.returncode, [
         line for line in said if ": error: " in line or "Traceback" in line or not line
     ]

@@ -341,7 +341,7 @@ def test_a_folder_that_is_not_empty_is_refused(backend: Counting, tmp_path: Path
         run_study(spec(), tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(StoreError, match="is no results folder"):
+    with pytest.raises(StoreError, match="is not a results folder"):
         run_study(spec(), tmp_path / "mine", RunOptions(resume=True))
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 

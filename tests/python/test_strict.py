@@ -49,7 +49,7 @@ def test_each_row_is_checked_by_the_function_of_its_tag(study: Path) -> None:
     ("checks", "text"),
     [
         ({"P-1": _near, "P-2.1": _near}, "P-2.2 has no check"),
-        ({"P-1": _near, "P-2*": _near, "P-3": _near}, "P-3 is checked, and is no row"),
+        ({"P-1": _near, "P-2*": _near, "P-3": _near}, "P-3 is checked, and is not a row"),
     ],
 )
 def test_no_row_without_a_check_and_no_check_without_a_row(
@@ -98,14 +98,14 @@ def test_a_recorded_row_is_open_where_its_reason_or_the_row_that_it_names_says_s
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("S-2,T 1,result,times,,ms,,6,P-3,", "line 3: rows: P-3 is no row of published.csv"),
-        ("S-1,T 1,result,times,,ms,,6,P-2.*,", "line 3: id: S-1 is there twice"),
+        ("S-2,T 1,result,times,,ms,,6,P-3,", "line 3: rows: P-3 is not a row of published.csv"),
+        ("S-1,T 1,result,times,,ms,,6,P-2.*,", "line 3: id: S-1 appears twice"),
         ("S-2,T 1,result,times,,ms,,6,,", "line 3: S-2: needs rows or a reason, and not both"),
         ("S-2,T 1,result,times,,ms,,6,P-2.*,why", "line 3: S-2: needs rows or a reason, and not both"),
         ("S-2,T 1,rumour,times,,ms,,6,P-2.*,", "line 3: kind: 'rumour'"),
         ("S-2,T 1,result,times,,ms,,0,P-2.*,", "line 3: count: '0'"),
         ("S-2,T 1,result,times,,ms,,2,P-2.1,", "no statement names the row P-2.2"),
-        ("S-2,T 1", "line 3: has not the columns"),
+        ("S-2,T 1", "line 3: lacks the columns"),
     ],
 )
 def test_a_wrong_list_of_statements_is_refused(line: str, text: str, study: Path) -> None:
@@ -152,8 +152,8 @@ def test_power_says_which_rows_catch_which_wrong_systems() -> None:
     assert (power.caught_by("slow"), power.caught_by("late")) == (["P-1"], [])
     assert (power.weak, power.caught, power.unsteady) == (["P-2"], 1, [])
     assert power.text().startswith(
-        "1 of 2 wrong systems are caught, 1 of them by a row that is within, and so by a published value. "
-        "1 of 2 rows catch none of them and are weak, among them 0 that"
+        "1 of 2 wrong systems are caught, 1 of them by a row within its tolerance, and so by a published "
+        "value. 1 of 2 rows catch none of them and are weak, among them 0 that"
     )
     assert power.text().endswith("Not judged on the sample, so that they met no wrong system: 1.")
     assert "Met no wrong system: P-3." in power.page()
@@ -195,7 +195,7 @@ def test_a_power_table_is_read_back_only_for_its_systems(
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
-        (("P-1,within",), "P-2.1 is in one of it and published.csv"),
+        (("P-1,within",), "P-2.1 is not in both it and published.csv"),
         (
             ("P-1,differs as recorded", "P-2.1,within", "P-2.2,within"),
             "P-1: 'differs as recorded' is none of within",

@@ -152,7 +152,7 @@ def test_levels_are_a_list_positions_or_a_range() -> None:
         ({"position": "3..1"}, "runs backwards"),
         ({"position": "-1"}, "cannot read '-1'"),
         ({"position": "0..9999999"}, "more than 1000000 levels"),
-        (["1 ms", "1 ms"], "stands there twice"),
+        (["1 ms", "1 ms"], "appears twice"),
     ],
 )
 def test_wrong_levels_are_refused_in_one_line(given_levels: object, text: str) -> None:
@@ -196,10 +196,10 @@ def test_the_replication_varies_fastest_then_the_last_factor() -> None:
     ("change", "text"),
     [
         ({"scenrio": {}}, "unknown key 'scenrio'; did you mean 'scenario'?"),
-        ({"title": 3}, "title: 3 is no text"),
-        ({"vary": 3}, "vary: 3 is no table"),
+        ({"title": 3}, "title: 3 is not text"),
+        ({"vary": 3}, "vary: 3 is not a table"),
         ({"vary": {"path.rate": []}}, "vary.path.rate: has no levels"),
-        ({"vary": {"path.rate": ["1 Mbit/s"], "path": {"rate": ["2 Mbit/s"]}}}, "stands there twice"),
+        ({"vary": {"path.rate": ["1 Mbit/s"], "path": {"rate": ["2 Mbit/s"]}}}, "appears twice"),
         ({"design": {"replication": 3}}, "did you mean 'replications'?"),
         ({"design": {"replications": 0}}, "design.replications"),
         ({"design": {"seed": "x"}}, "design.seed"),
@@ -217,23 +217,27 @@ def test_a_wrong_study_is_refused_with_file_and_key(change: dict[str, object], t
 def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text("[scenario\n")
-    with pytest.raises(StudyError, match=r"bad\.toml: is no TOML: .*line 1"):
+    with pytest.raises(StudyError, match=r"bad\.toml: is not TOML: .*line 1"):
         load_spec(path)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[scenario.hosts]\nnear = {}\nnear = {}\n", r"near is there twice \(at line 3\); leave one out"),
+        ("[scenario.hosts]\nnear = {}\nnear = {}\n", r"near appears twice \(at line 3\); leave one out"),
         (
             "[links.x]\n[links.y]\n[links.x]\n",
-            r"\[links\.x\] is there twice \(at line 3, .*\); leave one out",
+            r"\[links\.x\] appears twice \(at line 3, .*\); leave one out",
+        ),
+        (
+            '[path]\nrate = "5 Mbit/s"\ndelay = "10 ms"\nrate.trace = "x"\n',
+            r"rate\.trace \(at line 4\) lies in rate, which has a value \(at line 2\); leave one out",
         ),
     ],
 )
 def test_a_name_that_is_there_twice_is_told(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text(text)
-    with pytest.raises(StudyError, match=rf"bad\.toml: is no TOML: {told}"):
+    with pytest.raises(StudyError, match=rf"bad\.toml: is not TOML: {told}"):
         load_spec(tmp_path / "bad.toml")
 
 
@@ -373,7 +377,7 @@ def test_a_profile_in_a_file_can_be_a_level(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("given_levels", "text"),
     [
-        ({"levels": 3}, "vary.a.levels: 3 is no list"),
+        ({"levels": 3}, "vary.a.levels: 3 is not a list"),
         ({"levels": ["x"], "labels": ["a", "b"]}, "vary.a.labels"),
         ({"levels": ["x"], "labels": [{}]}, "vary.a.labels"),
         ({"levels": ["x"], "label": ["a"]}, "did you mean 'labels'"),
@@ -454,7 +458,7 @@ class TestTogether:
         [
             ({"together": {}}, "no table of settings"),
             ({"together": ["path.rate"]}, "no table of settings"),
-            ({"together": {"path.rate": "1 Mbit/s"}}, r"together\.path\.rate: '1 Mbit/s' is no list"),
+            ({"together": {"path.rate": "1 Mbit/s"}}, r"together\.path\.rate: '1 Mbit/s' is not a list"),
             ({"together": {"a": [1, 2], "b": [1]}}, "a has 2, b has 1 levels"),
             ({"together": {"a": [1, 2]}, "labels": ["x"]}, "no 2 texts or numbers"),
             ({"together": {"a": [1]}, "steps": 1}, "unknown key 'steps'"),
@@ -469,7 +473,7 @@ class TestTogether:
         path.write_text(
             TOGETHER.replace('"path.delay"', '"path.up.rate"').replace('["1 ms", "2 ms"]', '["1 Mbit/s"]')
         )
-        with pytest.raises(StudyError, match=r"vary\.path\.up\.rate: stands there twice"):
+        with pytest.raises(StudyError, match=r"vary\.path\.up\.rate: appears twice"):
             rexmit.Study.load(path)
 
 
@@ -485,7 +489,7 @@ def test_case_alone_tells_no_two_factors_apart(tmp_path: Path) -> None:
     path = tmp_path / "twice.toml"
     again = '[vary.LINK.together]\n"path.up.loss" = [0.01, 0.02]\n'
     path.write_text(f"{TOGETHER}\n{again}")
-    with pytest.raises(StudyError, match=r"vary\.(link|LINK): stands there twice"):
+    with pytest.raises(StudyError, match=r"vary\.(link|LINK): appears twice"):
         rexmit.Study.load(path)
 
 

@@ -472,7 +472,7 @@ def test_the_window_is_drawn(rexmit: Command, steady: Path, tmp_path: Path, endi
         ),
         (["{}", "--table", "cycles"], "--table does nothing without --out FILE; give both"),
         (["{}", "{}", "--connection", "1"], "--connection names a connection of one capture; give one"),
-        (["{}", "--mss", "1448 bytes"], "--mss is of numbers, not of captures"),
+        (["{}", "--mss", "1448 bytes"], "--mss is for numbers, not for captures"),
         (["--loss", "0.01", "--rtt", "40 ms", "--connection", "1"], "--connection needs a CAPTURE"),
         (["--loss", "0.01"], "name a CAPTURE, or give --loss P and --rtt TIME"),
         ([], "name a CAPTURE, or give --loss P and --rtt TIME"),

@@ -180,7 +180,7 @@ def test_a_trace_is_an_option_and_a_key_of_a_file(study: Path, monkeypatch: pyte
 BAD = [
     (b"", "x: is empty: write a line for each opportunity of 1504 bytes"),
     (b"5\n3\n", "x: line 2: 3 ms, behind 5 ms in the line before: times must not go back"),
-    (b"time (s),rate (Mbit/s)\n2,1\n1,2\n", "x: line 3: 1 s, behind 2 s in the row before"),
+    (b"time (s),rate (Mbit/s)\n2,1\n1,2\n", "x: line 3: 1 s, after 2 s in the row before"),
     (b"time (s),rate (Mbit/s)\n0,0\n9,0\n", "x: the rate is 0 in every row, so that no packet ever passes"),
     (b"0\n0\n", "x: line 2: every opportunity is at 0 ms"),
     (b"3\r\n5\r\n", "x: line 1: ends with CR LF, and a line of a trace ends with LF alone"),
@@ -272,9 +272,7 @@ def test_one_kind_becomes_the_other(rexmit: Command, study: Path, tmp_path: Path
     assert one["lines"] == pytest.approx(other["lines"], abs=2)
     done = rexmit("trace", "convert", study.with_name("lab.csv"), "c.down")
     assert re.findall("the column (delay|loss) is left out", done.stderr) == ["delay", "loss"]
-    assert "say over how long a rate is a mean, as --bin 100ms" in wrong(
-        rexmit, "trace", "convert", cell, "d.csv"
-    )
+    assert "give the averaging time, such as --bin 100ms" in wrong(rexmit, "trace", "convert", cell, "d.csv")
     assert "leave --bin out" in wrong(rexmit, "trace", "convert", "a.csv", "d", "--bin", "1s")
     (tmp_path / "delay.csv").write_text("time (s),delay (ms)\n0,5\n1,6\n")
     assert "has no column rate" in wrong(rexmit, "trace", "convert", "delay.csv", "d")

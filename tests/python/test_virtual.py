@@ -311,7 +311,7 @@ def test_a_machine_that_cannot_shut_a_guest_in_is_told_of(
     done = subprocess.run(line, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "here\n")
     assert done.stderr.count("\n") == 1
-    assert "the guest cannot be shut in on this machine (no namespaces)" in done.stderr
+    assert "the guest cannot be confined on this machine (no namespaces)" in done.stderr
 
 
 def guests(place: Path) -> set[str]:

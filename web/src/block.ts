@@ -48,7 +48,7 @@ export async function decode<Head>(text: string): Promise<Block<Head>> {
 export function readBlock<Head>(bytes: Uint8Array): Block<Head> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 8 || view.getUint32(0, false) !== 0x52584231) {
-    throw new Error("this is no block of rexmit, or one of another version");
+    throw new Error("this is not a block of rexmit, or one of another version");
   }
   const length = view.getUint32(4, true);
   const whole = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));

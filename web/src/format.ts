@@ -24,7 +24,7 @@ export interface StudyPage extends Common {
   backend: string;
   factors: Factor[];
   replications: number;
-  /** A row a run (`runs`), and what stands beside: `intervals`, `messages`, `retransmissions`. */
+  /** One row per run (`runs`), and what stands beside: `intervals`, `messages`, `retransmissions`. */
   tables: TableInfo[];
   /** The response and the x axis to begin with, and the factor that tells curves apart; the table, if not the runs. */
   first: { response: string; x: string | null; colour: string | null; table?: string };

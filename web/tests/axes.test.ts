@@ -71,7 +71,7 @@ test("ticks of a linear axis are round, rise, and lie within", () => {
   }
 });
 
-test("a range that is no range has one tick, and one finer than numbers has no two alike", () => {
+test("a range that is not a range has one tick, and one finer than numbers has no two alike", () => {
   assert.deepEqual(linearTicks(3, 3, 5), [3]);
   assert.deepEqual(linearTicks(3, 1, 5), [3]);
   assert.deepEqual(linearTicks(Number.NaN, 1, 5), [Number.NaN]);

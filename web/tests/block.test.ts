@@ -31,6 +31,6 @@ test("a column that is not there is named", async () => {
   assert.throws(() => textAt(tables.empty, "none", 0), /no column of texts none/);
 });
 
-test("what is no block is refused", async () => {
+test("what is not a block is refused", async () => {
   await assert.rejects(decode(btoa("no gzip at all")));
 });

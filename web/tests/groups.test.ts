@@ -57,7 +57,7 @@ test("filters keep levels, in the order of the design", () => {
   assert.deepEqual([...valuesOf(groups, cellAt(groups, 0, 0, 0, 1), time)], [120, 121, 122]);
 });
 
-test("no level at all is no cell and no row", () => {
+test("no level at all is neither a cell nor a row", () => {
   const groups = group(source, { ...none, x: dim("path.delay") }, { "path.delay": [] });
   assert.deepEqual([groups.kept, groups.order.length, groups.levels.x.length], [0, 0, 0]);
 });

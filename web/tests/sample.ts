@@ -23,7 +23,7 @@ export function column(name: string, unit: Unit = "", kind: Column["kind"] = "nu
   return { name, meaning: "", unit, kind };
 }
 
-/** All combinations of the levels, a row each, replications last; `value` says what a row has in `time`. */
+/** All combinations of the levels, one row each, replications last; `value` says what a row has in `time`. */
 export function made(
   factors: Factor[],
   replications: number,

@@ -37,7 +37,7 @@ test("quantiles of Student's t are those of tables", () => {
   assert.equal(studentT(0.5, 7), 0);
 });
 
-test("what has no quantile is no number", () => {
+test("what has no quantile is not a number", () => {
   for (const [p, degrees] of [
     [0, 5],
     [1, 5],
@@ -59,7 +59,7 @@ test("the mean has its interval", () => {
   assert.deepEqual(meanOf([7, 7, 7]), { value: 7, low: 7, high: 7 });
 });
 
-test("one value is its own interval, and none is no number", () => {
+test("one value is its own interval, and none is not a number", () => {
   assert.deepEqual(meanOf([4.5]), { value: 4.5, low: 4.5, high: 4.5 });
   assert.ok(Number.isNaN(meanOf([]).value));
   assert.equal(meanOf([1, 2, 99], 2).value, 1.5);

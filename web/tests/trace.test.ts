@@ -96,7 +96,7 @@ test("states and verdicts are read, with nothing for what was not known", () => 
   assert.deepEqual([...log.position], [1, 1, 2, 3, 2]);
   assert.deepEqual([...log.dropped], [0, 0, 0, 1, 1]);
   assert.equal(log.verdict(3), "dropped by pattern at position 3");
-  // The acknowledgment that the emulator dropped is no packet of the capture.
+  // The acknowledgment that the emulator dropped is not a packet of the capture.
   near(layer.lostAcks.t, [0.041]);
   assert.deepEqual([...layer.lostAcks.v], [1001]);
 });

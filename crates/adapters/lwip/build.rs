@@ -192,7 +192,7 @@ impl<'a> Elf<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, String> {
         // 64 bits, the least first; a shared object; of x86-64.
         if bytes.get(..6) != Some(b"\x7fELF\x02\x01") || bytes.get(16..20) != Some(&[3, 0, 62, 0]) {
-            return Err("it is no shared object of 64-bit x86".to_string());
+            return Err("it is not a shared object of 64-bit x86".to_string());
         }
         let mut elf = Self {
             bytes,

@@ -238,7 +238,7 @@ fn encapsulated(ip: &IpPacket<'_>, batch: &mut Batch) -> Result<Segment, Reason>
     if header.src_port() != PORT && header.dst_port() != PORT {
         return Err(Reason::Udp(Datagram::of(ip, &header)));
     }
-    // Whatever else uses the port is no damaged SCTP.
+    // Whatever else uses the port is not damaged SCTP.
     let is_sctp =
         sctp::Header::new(header.payload(), len).is_ok_and(|packet| packet.chunks().next().is_some());
     if !is_sctp {

@@ -1,4 +1,4 @@
-//! Packet scripts for tests: a line a packet, in the manner of tcpdump.
+//! Packet scripts for tests: one line per packet, in the manner of tcpdump.
 //!
 //! ```text
 //! MS SIDE FLAGS SEQ+LEN [ack N] [win N] [ws N] [sackok] [sack A-B,C-D] [if N] [damaged] [# comment of the capture]

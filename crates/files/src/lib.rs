@@ -109,7 +109,11 @@ pub fn create_private(path: &Path) -> io::Result<File> {
 /// Those of the file system; where there is none.
 pub fn remove(path: &Path) -> io::Result<()> {
     let (folder, name) = place(path)?;
-    if folder.is_file(name)? { folder.remove(name) } else { Err(io::Error::other("it is no regular file")) }
+    if folder.is_file(name)? {
+        folder.remove(name)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
 }
 
 /// Makes a folder with those above it, where they are not there.
@@ -158,7 +162,7 @@ pub fn open(path: &Path, flags: i32) -> io::Result<File> {
 /// # Errors
 /// Where there is no such device, or it may not be opened.
 pub fn open_device(path: &str, flags: i32) -> io::Result<File> {
-    debug_assert!(path.starts_with("/dev/"), "{path} is no device");
+    debug_assert!(path.starts_with("/dev/"), "{path} is not a device");
     options(flags).read(true).write(true).open(path)
 }
 

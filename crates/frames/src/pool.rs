@@ -38,7 +38,7 @@ impl Pool {
         while free.len() < wanted {
             let mut buffer = vec![0; LARGEST].into_boxed_slice();
             for page in buffer.chunks_mut(4096) {
-                // Zeros from the kernel are no memory yet.
+                // Zeros from the kernel are not memory yet.
                 page[0] = std::hint::black_box(1);
             }
             free.push(buffer);

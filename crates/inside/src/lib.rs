@@ -15,7 +15,7 @@ use std::path::Path;
 use rexmit_live::sys::inside::{self, Calls};
 use rexmit_live::{agent, guest, stepped};
 
-/// What begins a job that is no file: time goes in steps, as whoever is at the machine's standard input asks. The ticks of the
+/// What begins a job that is not a file: time goes in steps, as whoever is at the machine's standard input asks. The ticks of the
 /// kernel's clock in a second follow.
 const STEPS: &str = "steps:";
 

@@ -102,7 +102,7 @@ impl Between {
     /// What has passed.
     ///
     /// # Errors
-    /// Where the kernel does not tell.
+    /// Where the kernel does not report it.
     pub fn passed(&self) -> io::Result<Passed> {
         match self {
             Self::Ours(emulator) => {

@@ -285,7 +285,7 @@ impl DriveReport {
         fault(lost(|host| host.sent), "lost before the emulator took them");
         fault(lost(|host| host.received), "lost on their way from the emulator to a host");
         fault(self.lateness.refused, "refused by a host's interface");
-        fault(self.incidents.no_room, "found no memory in the emulator");
+        fault(self.incidents.no_room, "dropped for lack of memory in the emulator");
         let late = self.lateness.later_than(options.late);
         if late as f64 > options.late_share * self.lateness.packets as f64 {
             fault(late, &format!("came out more than {} ms late", options.late.as_millis_f64()));

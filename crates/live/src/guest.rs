@@ -16,7 +16,7 @@ use crate::sys::{clock, inside};
 /// Mounts what a host has: /proc, /sys, devices, and a place for temporary files.
 ///
 /// # Errors
-/// Where this is no guest, or its kernel lacks one of them.
+/// Where this is not a guest, or its kernel lacks one of them.
 pub fn prepare() -> io::Result<()> {
     be_first()?;
     for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")] {
@@ -112,7 +112,7 @@ fn be_first() -> io::Result<()> {
 /// Seeds the random numbers of a guest's kernel anew, so that a run's depend on nothing that ran before.
 ///
 /// # Errors
-/// Where this is no guest, or its kernel has no such seed.
+/// Where this is not a guest, or its kernel has no such seed.
 pub fn seed(seed: u64) -> io::Result<()> {
     if inside::reseed(seed) {
         return Ok(());

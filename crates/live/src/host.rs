@@ -188,7 +188,7 @@ fn no_default_congestion(name: &str, error: &io::Error) -> String {
     let known = sysctl::read(key).unwrap_or_default();
     let known = known.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
-        "this machine lets programs have {known} alone: write sysctl {key}='{known} {name}', or name one of these"
+        "this machine lets programs use only {known}: write sysctl {key}='{known} {name}', or name one of these"
     )
 }
 

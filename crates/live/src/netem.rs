@@ -133,7 +133,7 @@ impl NetemPath {
     /// What has passed in this run.
     ///
     /// # Errors
-    /// Where the kernel does not tell.
+    /// Where the kernel does not report it.
     pub fn passed(&self) -> io::Result<Passed> {
         let mut passed = self.counters()?;
         passed.delivered -= self.before.delivered;

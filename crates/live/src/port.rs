@@ -62,7 +62,7 @@ pub type Side = Box<dyn Port + Send>;
 pub struct Arrival {
     /// The frame.
     pub frame: Frame,
-    /// True for an IP packet; others, such as ARP, are no part of an experiment and pass at once.
+    /// True for an IP packet; others, such as ARP, are not part of an experiment and pass at once.
     pub is_ip: bool,
     /// When it came, nanoseconds of CLOCK_MONOTONIC, where the interface tells.
     pub stamp: Option<u64>,

@@ -365,7 +365,7 @@ impl<'a> Lab<'a> {
             row.messages = rows;
         }
         if let Some(e) = failure {
-            row.error = Some(format!("the run broke off: {e}"));
+            row.error = Some(format!("the run was aborted: {e}"));
         }
         self.write_captures(&mut row)?;
         let mut verdicts = VerdictLog::of(self.ends.connections());

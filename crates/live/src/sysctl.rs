@@ -35,7 +35,7 @@ impl Sysctls {
     /// In words, what this kernel does not have or take.
     pub fn become_these(&mut self, wanted: Vec<(String, String)>) -> Result<(), String> {
         if let Some((name, _)) = wanted.iter().find(|(name, _)| !is_of_the_network(name)) {
-            return Err(format!("sysctl {name} is not of a host's network: only those of net are"));
+            return Err(format!("sysctl {name} does not belong to a host's network: only those of net do"));
         }
         let wanted: BTreeMap<String, String> = wanted.into_iter().collect();
         let mut left: Vec<(String, String)> = Vec::new();

@@ -157,7 +157,7 @@ proptest! {
         for (i, packet) in packets.iter().enumerate().filter(|(i, _)| *i != n) {
             prop_assert_eq!(&packet.to_bytes(), &before[i]);
         }
-        // It is no part of the super-packet any more.
+        // It is not part of the super-packet any more.
         if n + 1 < packets.len() {
             prop_assert!(Run::new(packets[n].clone()).extend(packets[n + 1].clone()).is_err());
         }

@@ -14,7 +14,7 @@ pub const MOST_POINTS: usize = 2000;
 /// The most hosts: each has an address of its own in 10.1.0.0/16.
 pub const MOST_HOSTS: usize = 60_000;
 
-/// A host as it is written: its name, and the point that it hangs on.
+/// A host as it is written: its name, and the point that it attaches to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAt {
     /// Its name.
@@ -32,7 +32,7 @@ pub struct Between {
     pub ends: [String; 2],
 }
 
-/// Why hosts and links are no network.
+/// Why hosts and links are not a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeError {
     /// The setting: `hosts.near.at`, `links.middle.between`.
@@ -100,7 +100,7 @@ impl Forwarding {
 /// The network of these hosts and links, in their order.
 ///
 /// # Errors
-/// A host at no point of a link, a link that leads nowhere, links that make a circle or leave parts apart, a name that is
+/// A host at no point of a link, a link that leads nowhere, links that form a loop or leave parts apart, a name that is
 /// there twice, too many of something.
 pub fn network(hosts: &[HostAt], links: &[Between]) -> Result<Network, TreeError> {
     check_names(hosts, links)?;
@@ -148,12 +148,12 @@ fn check_names(hosts: &[HostAt], links: &[Between]) -> Result<(), TreeError> {
     {
         let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         if name.is_empty() || !name.chars().all(fits) {
-            let text = "a name has letters, digits, - and _ alone, such as left or reader-1";
+            let text = "a name has only letters, digits, - and _, such as left or reader-1";
             return Err(TreeError::new(format!("{key}.{name}"), text));
         }
         if let Some(other) = known.insert(name, key) {
             let text = format!(
-                "the name is there twice, in {other} as well (count = N makes {name}-1 to {name}-N of a host): give one \
+                "the name appears twice, in {other} as well (count = N makes {name}-1 to {name}-N of a host): give one \
                  of them another"
             );
             return Err(TreeError::new(format!("{key}.{name}"), text));
@@ -182,7 +182,7 @@ impl<'a> Points<'a> {
             }
             if let Some(host) = hosts.iter().find(|host| link.ends.contains(&host.name)) {
                 let text = format!(
-                    "{:?} is a host: a link joins points, and a host hangs on one, as by hosts.{}.at = \"left\"",
+                    "{:?} is a host: a link joins points, and a host attaches to one, as with hosts.{}.at = \"left\"",
                     host.name, host.name
                 );
                 return Err(TreeError::new(key(), text));
@@ -228,7 +228,7 @@ impl<'a> Points<'a> {
         self.ids[name]
     }
 
-    /// Refuses what is no tree, and ends of it where nobody is.
+    /// Refuses what is not a tree, and ends of it where nobody is.
     fn check_tree(&self, hosts: &[HostAt]) -> Result<(), TreeError> {
         let mut came: BTreeMap<PointId, Option<(PointId, LinkId)>> = BTreeMap::new();
         let Some(first) = hosts.first().map(|host| self.id(&host.at)) else {
@@ -311,7 +311,7 @@ impl<'a> Points<'a> {
         all.push(name(&link));
         all.sort();
         let text = format!(
-            "the links {} make a circle ({points}): leave one of them out, since packets have one way through a network",
+            "the links {} form a loop ({points}): leave one of them out, since packets have one way through a network",
             all.join(", ")
         );
         TreeError::new(format!("links.{}", name(&link)), text)

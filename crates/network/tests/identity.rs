@@ -64,7 +64,7 @@ fn a_packet_takes_the_path_of_its_destination() {
         assert_eq!((network.default_route(SERVER), network.default_route(CLIENT)), (DOWN, UP));
         assert_eq!((network.route(SERVER, address(1)), network.route(CLIENT, address(2))), (DOWN, UP));
     }
-    // A host's own second address is no destination of its packets.
+    // A host's own second address is not a destination of its packets.
     assert_eq!(
         (two.route(SERVER, second[CLIENT]), two.route(SERVER, second[SERVER])),
         (ALTERNATE_DOWN, DOWN)

@@ -1,4 +1,4 @@
-//! Networks of hosts that hang on points: every packet comes to its host, and what is no tree is none.
+//! Networks of hosts that hang on points: every packet comes to its host, and what is not a tree is refused.
 
 use proptest::prelude::*;
 use rexmit_network::tree::{Between, HostAt, Place, network, place};
@@ -45,7 +45,7 @@ fn a_circle_is_told_by_its_links_and_its_points() {
         link("aside", "two", "four"),
     ];
     let error = network(&[&hosts[..], &[host("c", "four")]].concat(), &links).unwrap_err();
-    assert!(error.message.contains("the links x, y, z make a circle"), "{}", error.message);
+    assert!(error.message.contains("the links x, y, z form a loop"), "{}", error.message);
     let points = error.message.split(['(', ')']).nth(1).unwrap();
     assert_eq!(points.split(" - ").count(), 4, "{points}");
     assert!(!points.contains("four"), "{points}");
@@ -105,7 +105,7 @@ proptest! {
         links.push(link("more", &name(one), &name(other)));
         let hosts: Vec<_> = (0..points).map(|point| host(&format!("h{point}"), &name(point))).collect();
         let error = network(&hosts, &links).unwrap_err();
-        prop_assert!(error.message.contains("make a circle") && error.message.contains("more"), "{}", error.message);
+        prop_assert!(error.message.contains("form a loop") && error.message.contains("more"), "{}", error.message);
         prop_assert!(!error.message.contains('\n'));
         prop_assert_eq!(HostId::from_index(0).index(), 0);
     }

@@ -133,7 +133,7 @@ pub enum PathError {
     QdiscOfOthers(String),
     /// A queueing discipline of Linux that would count otherwise than Linux does.
     #[error(
-        "{key}.overhead: {overhead} bytes; a discipline of the Linux kernel counts the 14 of Ethernet with each \
+        "{key}.overhead: {overhead} bytes; a discipline of the Linux kernel counts Ethernet's 14 bytes with each \
          packet: leave it out, or write \"14 bytes\""
     )]
     QdiscOverhead {
@@ -153,7 +153,7 @@ pub enum PathError {
         what: String,
     },
     /// A queue in time without a rate.
-    #[error("{0}.queue: a queue in time needs a rate that fills it, such as {path}.rate = \"10 Mbit/s\"", path = path_of(.0))]
+    #[error("{0}.queue: a queue in time needs a drain rate, such as {path}.rate = \"10 Mbit/s\"", path = path_of(.0))]
     QueueWithoutRate(String),
     /// A queue that no packet fits into.
     #[error(

@@ -145,7 +145,7 @@ pub fn shown(page: &Page, base: u64, part: u64) -> Time {
     Time { seconds: (ns / SECOND) as i64, parts: (ns % SECOND / part) as i64 }
 }
 
-/// The ns of a time to sleep; none where it is no time.
+/// The ns of a time to sleep; none where it is not a time.
 pub fn length(time: Time) -> Option<u64> {
     let parts = u64::try_from(time.parts).ok().filter(|parts| *parts < SECOND)?;
     Some(u64::try_from(time.seconds).ok()?.saturating_mul(SECOND).saturating_add(parts))

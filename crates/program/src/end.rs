@@ -244,7 +244,7 @@ impl ProgramEnd {
             return Err(format!("it sent a packet of {len} bytes over an MTU of {mtu}"));
         }
         let mut parsed =
-            Packet::parse(&packet.bytes).map_err(|error| format!("it sent what is no packet: {error}"))?;
+            Packet::parse(&packet.bytes).map_err(|error| format!("it sent what is not a packet: {error}"))?;
         if parsed.damaged {
             return Err("it sent a packet with a wrong checksum".into());
         }

@@ -155,7 +155,7 @@ fn command_of(host: &HostSettings<'_>) -> Result<Command, SettingError> {
     let wrong = |key: &str, text: String| SettingError::new(host.key(&format!("stack.{key}")), text);
     let words = match host.stack.get("program") {
         Some(Value::String(line)) => shlex::split(line)
-            .ok_or_else(|| wrong("program", format!("{line:?}: a quote in it has no end")))?,
+            .ok_or_else(|| wrong("program", format!("{line:?}: it has an unclosed quote")))?,
         Some(Value::Array(words)) => {
             let text = || wrong("program", "a list of words, such as [\"./mine\", \"--fast\"]".into());
             words

@@ -375,7 +375,7 @@ impl Answer {
     }
 
     fn take(&mut self, kind: u8, mut value: Reader<'_>) -> Result<(), Wrong> {
-        let wrong = || format!("with an item of type {kind} that is no {}", item_name(kind));
+        let wrong = || format!("with an item of type {kind} that is not {}", item_name(kind));
         match kind {
             1 => self.taken = value.u32().ok_or_else(wrong)?,
             2 => self.data = Some(value.data().ok_or_else(wrong)?),
@@ -434,16 +434,16 @@ impl Answer {
 
 fn item_name(kind: u8) -> &'static str {
     match kind {
-        1 => "number of taken bytes",
+        1 => "a number of taken bytes",
         2 => "data",
-        3 => "packet",
-        4 => "event",
-        5 => "number of readable bytes",
-        6 => "timer",
-        7 => "state",
+        3 => "a packet",
+        4 => "an event",
+        5 => "a number of readable bytes",
+        6 => "a timer",
+        7 => "a state",
         8 => "text of secrets",
-        9 => "number of bytes",
-        16 => "version",
+        9 => "a number of bytes",
+        16 => "a version",
         _ => "text",
     }
 }

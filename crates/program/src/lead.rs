@@ -172,7 +172,7 @@ fn interpreter(head: &[u8], folder: &Path) -> Option<PathBuf> {
     named.map_or(Some(first.to_path_buf()), |name| found(name, folder))
 }
 
-/// Why a program loads no library; `None` where it does, or is no ELF file.
+/// Why a program loads no library; `None` where it does, or is not an ELF file.
 fn not_dynamic(head: &[u8]) -> Option<&'static str> {
     const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
     let number = |at: usize| Some(u16::from_le_bytes(*head.get(at..)?.first_chunk()?));

@@ -62,10 +62,10 @@ struct Map {
 }
 
 // SAFETY: the pages last as long as this, and are reached by atomic numbers and by whole copies.
-#[expect(unsafe_code, reason = "a pointer to pages is no reference")]
+#[expect(unsafe_code, reason = "a pointer to pages is not a reference")]
 unsafe impl Send for Map {}
 // SAFETY: as above; the one thread that copies is the owner of the program.
-#[expect(unsafe_code, reason = "a pointer to pages is no reference")]
+#[expect(unsafe_code, reason = "a pointer to pages is not a reference")]
 unsafe impl Sync for Map {}
 
 impl Memory {

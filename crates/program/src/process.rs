@@ -313,7 +313,7 @@ fn become_program(command: &mut std::process::Command, line: OwnedFd, leash: Own
             }
             match libc::fork() {
                 -1 => return Err(io::Error::last_os_error()),
-                // Its parent ends at once, so that it is no child of the program's.
+                // Its parent ends at once, so that it is not a child of the program's.
                 0 if libc::fork() == 0 => watch(leash),
                 0 => libc::_exit(0),
                 between => libc::waitpid(between, std::ptr::null_mut(), 0),

@@ -49,7 +49,7 @@ struct State {
 
 #[pymethods]
 impl Analysis {
-    /// Opens a capture. Raises ValueError for a wrong option and for a file that is no capture, OSError for one
+    /// Opens a capture. Raises ValueError for a wrong option and for a file that is not a capture, OSError for one
     /// that cannot be read; each of one line.
     #[new]
     fn new(paths: Vec<String>, options_json: &str) -> PyResult<Self> {

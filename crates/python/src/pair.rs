@@ -28,7 +28,7 @@ struct State {
 
 #[pymethods]
 impl PairAnalysis {
-    /// Opens two captures. `same_clock` and `whole` are said of both; `crossings` asks for a row a packet. Raises
+    /// Opens two captures. `same_clock` and `whole` are said of both; `crossings` asks for one row per packet. Raises
     /// ValueError and OSError as `Analysis` does.
     #[new]
     fn new(

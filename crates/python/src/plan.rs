@@ -197,7 +197,7 @@ impl SingleRun {
             .by_host(|host| captures.remove(&format!("capture_{}", network.host_name(host))).flatten());
         if let Some(unknown) = captures.keys().next() {
             let text = format!(
-                "options: unknown option `{unknown}`; a capture is that of a host, such as capture_server"
+                "options: unknown option `{unknown}`; captures are named by their host, such as capture_server"
             );
             return Err(PyValueError::new_err(text));
         }

@@ -78,7 +78,7 @@ pub fn parse_duration(text: &str) -> PyResult<u64> {
     text.parse().map(Duration::as_nanos).map_err(|e| PyValueError::new_err(format!("{e}")))
 }
 
-/// Refuses what is no time to note state at.
+/// Refuses what is not a time to note state at.
 #[pyfunction]
 pub fn check_sampling(text: &str) -> PyResult<()> {
     text.parse::<Sampling>().map(drop).map_err(PyValueError::new_err)
@@ -92,7 +92,7 @@ pub fn value_error(error: SpecError) -> PyErr {
     }
 }
 
-/// JSON from Python; what is no JSON is a defect of the caller.
+/// JSON from Python; what is not JSON is a defect of the caller.
 pub fn parse(json: &str) -> PyResult<Value> {
     serde_json::from_str(json).map_err(|e| PyValueError::new_err(format!("no JSON: {e}")))
 }

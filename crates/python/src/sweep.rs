@@ -23,7 +23,7 @@ pub struct Sweep {
 #[pymethods]
 impl Sweep {
     /// The next runs that have ended, the first of those that were not given before: `start`, the number of the first, and
-    /// columns of tables: `runs`, a row a run, `intervals`, what was measured by intervals, `retransmissions`, what was
+    /// columns of tables: `runs`, one row per run, `intervals`, what was measured by intervals, `retransmissions`, what was
     /// sent again, and `messages`. None after the last one.
     ///
     /// Waits `seconds`, longer until a run has ended, and less where all have. Once `stopped()`, asked now and then, the

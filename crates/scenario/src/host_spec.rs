@@ -40,7 +40,7 @@ pub struct HostSpec {
     #[serde(default, deserialize_with = "address", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub alternate_address: Option<IpAddr>,
-    /// The point of a network that it hangs on, by its access link.
+    /// The point of a network that it attaches to, by its access link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Its access link, with all that `path` has: `up` from the host to its point, `down` from there to the host. Absent: one
@@ -76,7 +76,7 @@ fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpAddr>, D::Erro
     let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
     let wrong = |_| {
         let allowed = "allowed: such as \"10.0.2.1\" or \"fd00::1\"";
-        serde::de::Error::custom(format!("{text:?} is no IP address; {allowed}"))
+        serde::de::Error::custom(format!("{text:?} is not an IP address; {allowed}"))
     };
     text.parse().map(Some).map_err(wrong)
 }

@@ -179,7 +179,8 @@ impl Hosts {
                 return Err(SpecError::new(key("alternate_address"), text));
             }
             if spec.at.is_none() {
-                let text = "is missing: name the point that the host hangs on, one that a link joins, such as \"left\"";
+                let text =
+                    "is missing: name the point that the host is at, one that a link joins, such as \"left\"";
                 return Err(SpecError::new(key("at"), text));
             }
         }
@@ -248,8 +249,8 @@ impl JsonSchema for Hosts {
             "type": "object",
             "description": "The hosts by their names: `server` and `client`, or those of a network, each `at` a point.",
             "properties": {
-                host_name(SERVER): host("The host at the upper end of `down`."),
-                host_name(CLIENT): host("The host at its lower end."),
+                host_name(SERVER): host("The host that `down` leads from."),
+                host_name(CLIENT): host("The host that `down` leads to."),
             },
             "additionalProperties": host("A host of a network, whose name this is."),
         })

@@ -13,7 +13,7 @@ pub const MOST_PROFILE_BYTES: u64 = 1 << 20;
 /// Opens a regular file to be read.
 ///
 /// # Errors
-/// What is no regular file, with what it is, and what the system says.
+/// What is not a regular file, with what it is, and what the system says.
 pub fn open_regular(path: &Path) -> Result<File> {
     check(path.metadata()?.file_type())?;
     let mut options = OpenOptions::new();
@@ -39,7 +39,7 @@ pub fn open_capture(path: &Path) -> Result<File> {
 /// The text of a regular file of at most so many bytes.
 ///
 /// # Errors
-/// As [`open_regular`], a larger file, and what is no UTF-8.
+/// As [`open_regular`], a larger file, and what is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
     read_all(open_regular(path)?, most)
 }

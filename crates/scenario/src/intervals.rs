@@ -40,7 +40,7 @@ impl FromStr for Intervals {
             return match text.parse() {
                 Ok(every) if every >= LEAST => Ok(Self::Every(every)),
                 Ok(_) => Err(format!("{text:?} is too short an interval; allowed: at least {LEAST}")),
-                Err(_) => Err(format!("{text:?} is no interval; {allowed}")),
+                Err(_) => Err(format!("{text:?} is not an interval; {allowed}")),
             };
         }
         let span = |part: &str| {
@@ -50,7 +50,7 @@ impl FromStr for Intervals {
         let mut spans: Vec<(Duration, Duration)> = Vec::new();
         for part in text.split(',') {
             let (from, to) =
-                span(part).ok_or_else(|| format!("{:?} is no span of time; {allowed}", part.trim()))?;
+                span(part).ok_or_else(|| format!("{:?} is not a span of time; {allowed}", part.trim()))?;
             if to <= from {
                 return Err(format!("{:?} ends before it has begun; {allowed}", part.trim()));
             }
@@ -107,9 +107,9 @@ row! {
         data_segments: u64 = packets("first transmissions of data"),
         retransmits: u64 = packets("segments with data sent again"),
         timeouts: Option<u64> =
-            plain("expiries of retransmission timers") or "a kernel does not tell",
+            plain("expiries of retransmission timers") or "a kernel does not report it",
         fast_retransmits: Option<u64> =
-            plain("entries into fast recovery") or "a kernel does not tell",
+            plain("entries into fast recovery") or "a kernel does not report it",
         cwnd_mean: Option<f64> =
             bytes("mean congestion window after writes, weighted by their bytes") or "nothing was written",
         cwnd_max: Option<u64> =

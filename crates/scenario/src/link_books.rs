@@ -96,7 +96,7 @@ impl LinkBooks {
         }
     }
 
-    /// A row a link of a run that lasted so long.
+    /// One row per link of a run that lasted so long.
     pub fn rows<P: Carried>(
         &self,
         resolved: &Resolved,

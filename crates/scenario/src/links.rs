@@ -163,7 +163,8 @@ fn read_link<'a>(
     }
     refuse_list(value, || key(""))?;
     let Some(table) = value.as_object() else {
-        let text = "is no table; allowed: such as { between = [\"left\", \"right\"], rate = \"50 Mbit/s\" }";
+        let text =
+            "is not a table; allowed: such as { between = [\"left\", \"right\"], rate = \"50 Mbit/s\" }";
         return Err(SpecError::new(key(""), text));
     };
     let mut table: Map<String, Value> = table.clone();
@@ -203,7 +204,7 @@ fn read_link<'a>(
             }
         }
         Some(_) => {
-            let text = format!("is no table; allowed: such as from.{one}.drop = \"18\"");
+            let text = format!("is not a table; allowed: such as from.{one}.drop = \"18\"");
             return Err(SpecError::new(key(".from"), text));
         }
     }

@@ -114,7 +114,7 @@ pub struct LinuxSpec {
 
 /// The value of a sysctl: a number, or text where it has several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "no value of a sysctl; allowed: a whole number, or a text in quotes")]
+#[serde(untagged, expecting = "not a value of a sysctl; allowed: a whole number, or a text in quotes")]
 pub enum SysctlValue {
     /// One number.
     Number(i64),
@@ -146,7 +146,7 @@ impl LinuxSpec {
         let wrong = |key: &str, text: &str| Err(SpecError::new(format!("hosts.{host}.linux.{key}"), text));
         let named = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
         if self.version.as_ref().is_some_and(|name| name.is_empty() || !name.chars().all(named)) {
-            return wrong("version", "no name of a kernel; allowed: such as \"6.12\"");
+            return wrong("version", "not the name of a kernel; allowed: such as \"6.12\"");
         }
         let takes = |d: Duration| !d.is_zero() && d.as_nanos().is_multiple_of(1_000_000) && d <= LONGEST_RTO;
         if !self.rto_min.is_none_or(takes) {

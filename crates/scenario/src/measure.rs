@@ -63,18 +63,18 @@ row! {
         retransmits: Option<u64> = packets("segments or chunks with data that the sender sent again, for whatever reason")
             or "a real kernel has forgotten the connection",
         retransmits_fast: Option<u64> =
-            packets("of these, those of a fast retransmit or of the recovery that it began") or "a real kernel does not tell",
-        retransmits_timeout: Option<u64> = packets("those that an expired timer began") or "a real kernel does not tell",
-        retransmits_probe: Option<u64> = packets("those that probed for a lost tail") or "a real kernel does not tell",
+            packets("of these, those of a fast retransmit or of the recovery that it began") or "a real kernel does not report it",
+        retransmits_timeout: Option<u64> = packets("those that an expired timer began") or "a real kernel does not report it",
+        retransmits_probe: Option<u64> = packets("those that probed for a lost tail") or "a real kernel does not report it",
         timeouts: Option<u64> = plain("expiries of the sender's retransmission timer, those of SYN and SYN-ACK included")
-            or "a real kernel does not tell",
+            or "a real kernel does not report it",
         fast_retransmits: Option<u64> = plain("the sender's entries into fast recovery; of SCTP, fast retransmits")
-            or "a real kernel does not tell",
+            or "a real kernel does not report it",
         rtt_min_ms: Option<f64> =
             ms("the shortest round-trip time: one packet with data at a time is timed, until it is acknowledged, and not if something was sent again meanwhile (Karn)")
                 or "none was timed",
         rtt_mean_ms: Option<f64> = ms("the mean of these") or "none was timed",
-        rtt_p99_ms: Option<f64> = ms("their quantile of 99 %") or "none was timed",
+        rtt_p99_ms: Option<f64> = ms("their 99th percentile") or "none was timed",
     }
 }
 
@@ -97,18 +97,18 @@ row! {
         drops_queue: u64 = packets("packets that a full queue dropped, or a token bucket too small for them"),
         drops_aqm: u64 = packets("packets that the queue's management dropped"),
         marked: u64 = packets("packets that were marked congestion experienced"),
-        queue_packets_mean: Option<f64> = packets("the queue's mean length over time") or "it was not looked at",
-        queue_packets_p95: Option<f64> = packets("its quantile of 95 %") or "it was not looked at",
-        queue_packets_p99: Option<f64> = packets("its quantile of 99 %") or "it was not looked at",
-        queue_packets_max: Option<f64> = packets("its maximum") or "it was not looked at",
+        queue_packets_mean: Option<f64> = packets("the queue's mean length over time") or "it was not sampled",
+        queue_packets_p95: Option<f64> = packets("its 95th percentile") or "it was not sampled",
+        queue_packets_p99: Option<f64> = packets("its 99th percentile") or "it was not sampled",
+        queue_packets_max: Option<f64> = packets("its maximum") or "it was not sampled",
         queue_mean_ms: Option<f64> =
-            ms("the time that the queue takes to drain at the link's rate, its mean") or "it was not looked at, or the link has no rate",
+            ms("the time that the queue takes to drain at the link's rate, its mean") or "it was not sampled, or the link has no rate",
         queue_p95_ms: Option<f64> =
-            ms("its quantile of 95 %") or "it was not looked at, or the link has no rate",
+            ms("its 95th percentile") or "it was not sampled, or the link has no rate",
         queue_p99_ms: Option<f64> =
-            ms("its quantile of 99 %") or "it was not looked at, or the link has no rate",
+            ms("its 99th percentile") or "it was not sampled, or the link has no rate",
         queue_max_ms: Option<f64> =
-            ms("its maximum") or "it was not looked at, or the link has no rate",
+            ms("its maximum") or "it was not sampled, or the link has no rate",
     }
 }
 
@@ -135,11 +135,11 @@ row! {
         to_ns: u64 = ns("where it ends, at the end of the run at the latest"),
         passed_bytes: u64 = bytes("IP bytes that came out of it"),
         drops: u64 = packets("packets that it dropped"),
-        queue_packets_mean: Option<f64> = packets("the queue's mean length over time") or "it was not looked at",
-        queue_packets_max: Option<f64> = packets("its maximum") or "it was not looked at",
+        queue_packets_mean: Option<f64> = packets("the queue's mean length over time") or "it was not sampled",
+        queue_packets_max: Option<f64> = packets("its maximum") or "it was not sampled",
         queue_mean_ms: Option<f64> =
-            ms("the time that the queue takes to drain at the link's rate, its mean") or "it was not looked at, or the link has no rate",
+            ms("the time that the queue takes to drain at the link's rate, its mean") or "it was not sampled, or the link has no rate",
         queue_max_ms: Option<f64> =
-            ms("its maximum") or "it was not looked at, or the link has no rate",
+            ms("its maximum") or "it was not sampled, or the link has no rate",
     }
 }

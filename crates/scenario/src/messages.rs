@@ -29,11 +29,11 @@ row! {
         latency_max_ms: Option<f64> = ms("the longest latency") or "none was delivered",
         latency_p50_ms: Option<f64> =
             ms("the median latency: half of the messages delivered were no later") or "none was delivered",
-        latency_p90_ms: Option<f64> = ms("the latency's quantile of 90 %") or "none was delivered",
-        latency_p95_ms: Option<f64> = ms("the latency's quantile of 95 %") or "none was delivered",
-        latency_p98_ms: Option<f64> = ms("the latency's quantile of 98 %") or "none was delivered",
-        latency_p99_ms: Option<f64> = ms("the latency's quantile of 99 %") or "none was delivered",
-        latency_p999_ms: Option<f64> = ms("the latency's quantile of 99.9 %") or "none was delivered",
+        latency_p90_ms: Option<f64> = ms("the latency's 90th percentile") or "none was delivered",
+        latency_p95_ms: Option<f64> = ms("the latency's 95th percentile") or "none was delivered",
+        latency_p98_ms: Option<f64> = ms("the latency's 98th percentile") or "none was delivered",
+        latency_p99_ms: Option<f64> = ms("the latency's 99th percentile") or "none was delivered",
+        latency_p999_ms: Option<f64> = ms("the latency's 99.9th percentile") or "none was delivered",
     }
 }
 

@@ -42,7 +42,8 @@ impl<'de> Deserialize<'de> for CommandSpec {
 
 /// A command, which is a line or a list of words.
 fn command_of(value: Value) -> Result<CommandSpec, String> {
-    let wrong = || format!("{value} is no command; write a line, such as \"iperf3 -s\", or a list of words");
+    let wrong =
+        || format!("{value} is not a command; write a line, such as \"iperf3 -s\", or a list of words");
     match &value {
         Value::String(line) => Ok(CommandSpec::Line(line.clone())),
         Value::Array(words) => {
@@ -59,7 +60,7 @@ fn variables<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Stri
     let text = |(name, value): (String, Value)| match value {
         Value::String(text) => Ok((name, text)),
         Value::Number(_) | Value::Bool(_) => Ok((name, value.to_string())),
-        _ => Err(D::Error::custom(format!("{name}: {value} is no text"))),
+        _ => Err(D::Error::custom(format!("{name}: {value} is not text"))),
     };
     given.into_iter().map(text).collect()
 }
@@ -154,7 +155,7 @@ impl ProgramForm {
         let words = match command {
             CommandSpec::Words(words) => words.clone(),
             CommandSpec::Line(line) => shlex::split(line)
-                .ok_or_else(|| SpecError::new("", format!("{line:?}: a quote in it has no end")))?,
+                .ok_or_else(|| SpecError::new("", format!("{line:?}: it has an unclosed quote")))?,
         };
         if words.first().is_none_or(String::is_empty) {
             return Err(SpecError::new("", "no command; allowed: such as \"iperf3 -c $REXMIT_SERVER\""));
@@ -164,7 +165,7 @@ impl ProgramForm {
         }
         for name in environment.keys() {
             if name.is_empty() || name.contains(['=', '\0']) {
-                return Err(SpecError::new("environment", format!("{name:?} is no name of a variable")));
+                return Err(SpecError::new("environment", format!("{name:?} is not a name of a variable")));
             }
         }
         let outside = |file: &&String| file.starts_with('/') || file.split('/').any(|part| part == "..");
@@ -286,7 +287,7 @@ impl Resolved {
             && self.programs[CLIENT].is_none()
             && self.scenario.transfers.is_empty()
         {
-            let text = "nothing asks it: give hosts.client.program, or a transfer";
+            let text = "nothing talks to it: give hosts.client.program, or a transfer";
             return Err(SpecError::new("hosts.server.program", text));
         }
         if !self.has_programs() && self.scenario.programs != ProgramsSpec::default() {

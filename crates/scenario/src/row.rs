@@ -45,30 +45,30 @@ row! {
             or "it is a network of many hosts, whose links are in the table links",
         #[serde(default)]
         drops_down_pattern: Option<u64> =
-            packets("of drops_down, packets that a pattern dropped") or "the backend does not tell",
+            packets("of drops_down, packets that a pattern dropped") or "the backend does not report it",
         #[serde(default)]
         drops_down_random: Option<u64> =
-            packets("of drops_down, packets that random loss took") or "the backend does not tell",
+            packets("of drops_down, packets that random loss took") or "the backend does not report it",
         #[serde(default)]
         drops_down_queue: Option<u64> =
             packets("of drops_down, packets that a full queue dropped, or a token bucket too small for them")
-                or "the backend does not tell",
+                or "the backend does not report it",
         #[serde(default)]
         drops_down_aqm: Option<u64> =
-            packets("of drops_down, packets that the queue's management dropped") or "the backend does not tell",
+            packets("of drops_down, packets that the queue's management dropped") or "the backend does not report it",
         #[serde(default)]
         drops_up_pattern: Option<u64> =
-            packets("of drops_up, packets that a pattern dropped") or "the backend does not tell",
+            packets("of drops_up, packets that a pattern dropped") or "the backend does not report it",
         #[serde(default)]
         drops_up_random: Option<u64> =
-            packets("of drops_up, packets that random loss took") or "the backend does not tell",
+            packets("of drops_up, packets that random loss took") or "the backend does not report it",
         #[serde(default)]
         drops_up_queue: Option<u64> =
             packets("of drops_up, packets that a full queue dropped, or a token bucket too small for them")
-                or "the backend does not tell",
+                or "the backend does not report it",
         #[serde(default)]
         drops_up_aqm: Option<u64> =
-            packets("of drops_up, packets that the queue's management dropped") or "the backend does not tell",
+            packets("of drops_up, packets that the queue's management dropped") or "the backend does not report it",
         #[serde(default)]
         unreached_down: Option<u64> = plain(
             "patterns of the path, server to client, that met no packet: what they stand for never happened"

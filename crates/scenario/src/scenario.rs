@@ -188,7 +188,7 @@ impl Resolved {
             }
         }
         if scenario.sctp_threshold == Some(0) {
-            return Err(SpecError::new("sctp_threshold", "no report is no reason; allowed: at least 1"));
+            return Err(SpecError::new("sctp_threshold", "0 reports trigger nothing; allowed: at least 1"));
         }
         self.check_count(self.least_connections())?;
         self.scenario.measure.as_ref().map_or(Ok(()), MeasureSpec::check)?;
@@ -220,7 +220,7 @@ impl Resolved {
         Ok(())
     }
 
-    /// Refuses names of transfers that are there twice.
+    /// Refuses names of transfers that appear twice.
     fn check_names(&self) -> Result<(), SpecError> {
         let mut known = HashSet::new();
         let transfers = &self.scenario.transfers;
@@ -266,7 +266,7 @@ impl Resolved {
         self.check_alternate(mtu)
     }
 
-    /// Refuses addresses of a network that are there twice, or of two families.
+    /// Refuses addresses of a network that appear twice, or of two families.
     fn check_addresses(&self) -> Result<(), SpecError> {
         let mut known = HashMap::new();
         for (host, name, _) in self.scenario.hosts.iter() {
@@ -426,7 +426,7 @@ fn check_protocols(hosts: &Hosts, stacks: &ByHost<Arc<StackProfile>>) -> Result<
     let mut all = hosts.written().map(|(host, name, _)| (name, stacks[host].protocol()));
     let Some((first, spoken)) = all.next() else { return Ok(()) };
     let Some((name, other)) = all.find(|(_, protocol)| *protocol != spoken) else { return Ok(()) };
-    let text = format!("{first} has {spoken}, {name} {other}: give both stacks of one protocol");
+    let text = format!("{first} has {spoken}, {name} {other}: give both hosts stacks of one protocol");
     Err(SpecError::new("hosts", text))
 }
 

@@ -18,7 +18,7 @@ fn parts_of(key: &str) -> Vec<&str> {
 /// from it, so that `hosts.server.stack.recovery.dupack_threshold` can be varied.
 ///
 /// # Errors
-/// Where the name goes through something that is no table, or an index is not there.
+/// Where the name goes through something that is not a table, or an index is not there.
 pub fn set(scenario: &mut Value, key: &str, value: Value) -> Result<(), SpecError> {
     let parts = parts_of(key);
     if parts.iter().any(|p| p.is_empty()) {

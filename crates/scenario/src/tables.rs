@@ -60,7 +60,7 @@ const CONNECTION: &str = "number of the connection, from 0";
 /// The table `state`: states of the hosts over time.
 pub fn states(rows: &[StateRow], of: &Network) -> Table {
     table("state", rows, |t: &mut Block<'_, StateRow>| {
-        let untold = "its kernel or library does not tell";
+        let untold = "its kernel or library does not report it";
         t.add("time_ns", ns("time since the start of the run"), |r| r.time);
         t.add("host", "server or client: whose state it is", |r| of.host_name(r.host).as_ref());
         t.add("connection", CONNECTION, |r| r.connection.number());
@@ -75,7 +75,8 @@ pub fn states(rows: &[StateRow], of: &Network) -> Table {
         t.add("cwnd", bytes("congestion window"), |r| r.state.cwnd);
         t.add(
             "ssthresh",
-            bytes("slow-start threshold").or_null("it is unlimited, or its kernel or library does not tell"),
+            bytes("slow-start threshold")
+                .or_null("it is unlimited, or its kernel or library does not report it"),
             |r| r.state.ssthresh,
         );
         t.add("in_flight", bytes("bytes sent and not acknowledged cumulatively").or_null(untold), |r| {
@@ -143,7 +144,7 @@ pub fn verdicts(rows: &[VerdictRow], of: &Network) -> Table {
         });
         t.add("direction", "down: server to client; up: client to server", |r| of.link_name(r.link).as_ref());
         t.add("position", "number of the packet in its direction, from 1", |r| r.row.verdict.position);
-        t.add("connection", plain(CONNECTION).or_null("it is of none of the scenario"), |r| {
+        t.add("connection", plain(CONNECTION).or_null("it belongs to no connection of the scenario"), |r| {
             r.connection.map(ConnectionId::number)
         });
         t.add("ip_bytes", bytes("length of the IP packet"), |r| u64::from(r.row.packet.ip_len));
@@ -188,7 +189,7 @@ const FLAGS: &str =
     "of TCP: the bits of its flags, FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128";
 const CAUSE: &str = "what dropped it, or else changed it: pattern, random (loss), queue (full), aqm (the queue's \
                   management) or bucket (longer than the token bucket)";
-const EFFECTS: &str = "what else was done to it, apart by blanks: damaged, duplicated, copy-dropped (duplicated, but \
+const EFFECTS: &str = "what else was done to it, space-separated: damaged, duplicated, copy-dropped (duplicated, but \
                        the copy was dropped), delayed, reordered, marked";
 
 /// The table `messages` of a single run: every message of an application.

@@ -90,7 +90,7 @@ impl Path {
         Some(stamp)
     }
 
-    /// A chunk that is out leaves once more, which is no retransmission for the window.
+    /// A chunk that is out leaves once more, which is not a retransmission for the window.
     pub fn depart_beside(&mut self, now: Instant) -> Option<Stamp> {
         self.by_rate.as_mut().map(|rate| rate.delivery.on_sent(now, false, true))
     }

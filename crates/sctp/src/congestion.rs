@@ -168,7 +168,7 @@ impl Clone for Congestion {
     fn clone(&self) -> Self {
         match self {
             Self::Rfc9260(control) => Self::Rfc9260(control.clone()),
-            // Of what is inside: a box is no controller itself.
+            // Of what is inside: a box is not a controller itself.
             Self::Own(control) => Self::Own((**control).boxed_clone()),
         }
     }

@@ -3,7 +3,7 @@
 /// Counters of faults; none of them ends in a panic, and each has one rule of RFC 9260 that says what is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Bytes that are no SCTP packet: a chunk shorter than its header or longer than the packet (section 3.2).
+    /// Bytes that are not an SCTP packet: a chunk shorter than its header or longer than the packet (section 3.2).
     pub malformed_packets: u64,
     /// Chunks whose fixed fields are not there, or whose contents contradict each other (section 3.3).
     pub malformed_chunks: u64,

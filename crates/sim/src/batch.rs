@@ -116,7 +116,7 @@ impl Plan {
     /// sequence.
     ///
     /// # Errors
-    /// A sequence along what is no factor of the plan.
+    /// A sequence along what is not a factor of the plan.
     pub fn in_sequence(self, sequence: Sequence) -> Result<Self, SpecError> {
         let plan = Self { sequence: Some(sequence), memory: Arc::default(), ..self };
         plan.order(1)?;

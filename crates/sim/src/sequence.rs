@@ -74,10 +74,10 @@ impl Order {
             let place = place.ok_or_else(|| {
                 let known: Vec<_> =
                     factors.iter().map(String::as_str).chain(std::iter::once(REPLICATION)).collect();
-                wrong(format!("{name:?} is no factor; allowed: {}", known.join(", ")))
+                wrong(format!("{name:?} is not a factor; allowed: {}", known.join(", ")))
             })?;
             if along.contains(&place) {
-                return Err(wrong(format!("{name:?} stands there twice")));
+                return Err(wrong(format!("{name:?} appears twice")));
             }
             along.push(place);
         }

@@ -92,7 +92,7 @@ impl Tape {
         Ok(())
     }
 
-    /// Closes the capture; its bytes, where it is no file.
+    /// Closes the capture; its bytes, where it is not a file.
     pub fn finish(mut self) -> io::Result<Vec<u8>> {
         while !self.waiting.is_empty() {
             self.write_first()?;

@@ -48,7 +48,7 @@ pub trait StackEnd: Endpoint + Socket + Debug {
         false
     }
 
-    /// Its first sequence number, or TSN; `None` where the code does not tell.
+    /// Its first sequence number, or TSN; `None` where the code does not report it.
     fn initial_number(&self) -> Option<SeqNumber> {
         None
     }

@@ -2,7 +2,7 @@
 
 use rexmit_units::{Duration, Instant};
 
-/// State at an instant. Windows are in bytes. `None` is what a kernel or a library does not tell.
+/// State at an instant. Windows are in bytes. `None` is what a kernel or a library does not report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Name of the connection's state (RFC 9293 section 3.3.2), e.g. `ESTABLISHED`.

@@ -131,7 +131,7 @@ impl AnyEnd {
         }
     }
 
-    /// Its first sequence number or TSN; `None` where the code does not tell.
+    /// Its first sequence number or TSN; `None` where the code does not report it.
     pub fn initial_number(&self) -> Option<SeqNumber> {
         each!(self, end => end.initial_number())
     }

@@ -67,7 +67,7 @@ impl Type {
             Self::MaybeU64 => numbers(bytes, |value| known(u64::from_le_bytes(value), u64::MAX)),
             Self::I64 => numbers(bytes, |value| i64::from_le_bytes(value).into()),
             Self::MaybeI64 => numbers(bytes, |value| known(i64::from_le_bytes(value), i64::MIN)),
-            // Of what is no number JSON has nothing but null.
+            // Of what is not a number JSON has nothing but null.
             Self::F64 | Self::MaybeF64 => numbers(bytes, |value| f64::from_le_bytes(value).into()),
             Self::Names(names) => bytes.iter().map(|&code| names[usize::from(code)].into()).collect(),
             Self::Text if len == 0 => Vec::new(),

@@ -14,7 +14,7 @@ pub trait TableRow: Sized {
 ///
 /// A field is `name: Type = unit("meaning")`, with a function of this crate such as [`ns`](crate::ns) or
 /// [`plain`](crate::plain), and `or "what null stands for"` where its type is an `Option`. The meaning is the field's
-/// documentation as well. Fields after `beside` are no columns.
+/// documentation as well. Fields after `beside` are not columns.
 ///
 /// ```
 /// use rexmit_tables::{TableRow, row, table};

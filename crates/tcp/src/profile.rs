@@ -347,7 +347,7 @@ pub struct HandshakeConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
-    expecting = "no initial window; allowed: a number of segments, such as 10, or \"rfc3390\", \"rfc6928\" or \
+    expecting = "not an initial window; allowed: a number of segments, such as 10, or \"rfc3390\", \"rfc6928\" or \
                  \"rfc3390-segments\""
 )]
 pub enum InitialWindow {

@@ -54,7 +54,11 @@ impl TransferSpec {
                 self.flows.is_some(),
                 "what is left of a flow may be too short for one; take `writes`, `bulk` or `messages`",
             ),
-            ("close = false", !self.close, "who closes says that there are no more, since some may be lost"),
+            (
+                "close = false",
+                !self.close,
+                "only the close says that there are no more, since some may be lost",
+            ),
         ];
         if let Some((key, _, why)) = given.into_iter().find(|(_, given, _)| *given) {
             return Err(TransferError::NotWithDatagrams(key, why));

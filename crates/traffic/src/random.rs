@@ -138,7 +138,7 @@ pub enum Distribution<T> {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "no distribution; allowed: a whole number from 0 on, or a text such as \"exponential 5\""
+    expecting = "not a distribution; allowed: a whole number from 0 on, or a text such as \"exponential 5\""
 )]
 enum Text {
     Number(u64),
@@ -168,7 +168,7 @@ impl<T: Quantity> FromStr for Distribution<T> {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{text:?} is no distribution; allowed: a value, \"uniform A to B\", \"exponential MEAN\", \
+                "{text:?} is not a distribution; allowed: a value, \"uniform A to B\", \"exponential MEAN\", \
                  \"pareto LEAST SHAPE\" or \"lognormal MEDIAN SIGMA\", each value with its unit"
             )
         };
@@ -352,7 +352,7 @@ mod tests {
             ["", "100", "uniform 5 bytes", "uniform 9 bytes to 5 bytes", "pareto 5 bytes", "normal 5 bytes"]
         {
             let error = text.parse::<Distribution<Bytes>>().unwrap_err();
-            assert!(error.contains("is no distribution; allowed: "), "{error}");
+            assert!(error.contains("is not a distribution; allowed: "), "{error}");
         }
     }
 

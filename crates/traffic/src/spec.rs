@@ -153,7 +153,7 @@ pub enum TransferError {
         what: String,
     },
     /// Hosts of two groups belong together by their numbers.
-    #[error("`from` is {0} hosts and `to` is {1}; allowed: as many of both, or one host")]
+    #[error("`from` is {0} hosts and `to` is {1}; allowed: equal numbers, or one host")]
     Groups(usize, usize),
     /// Nothing says what to write.
     #[error(

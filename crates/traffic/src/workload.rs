@@ -124,7 +124,7 @@ pub enum Bulk {
     Bytes(Bytes),
 }
 
-/// Text that is no list of writes or no bulk amount.
+/// Text that is neither a list of writes nor a bulk amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// A part of a list is missing.
@@ -132,7 +132,7 @@ pub enum ParseError {
         "a write is missing before or after a comma: write a list such as \"5000 bytes, 8 x 2500 bytes\""
     )]
     MissingWrite,
-    /// What stands before the `x` is no whole number from 1 on.
+    /// What stands before the `x` is not a whole number from 1 on.
     #[error(
         "{0:?} is not a number of writes: write a whole number from 1 on, such as 8 in \"8 x 2500 bytes\""
     )]

@@ -209,9 +209,9 @@ fn what_makes_no_sense_is_refused_by_key() {
         (r#"{"list": "0 s 1 kB,"}"#.into(), "a flow is missing before or after a comma"),
         (
             r#"{"list": "0 s"}"#.into(),
-            "\"0 s\" is no flow: write its start and its size, such as \"5 ms 10 kB\"",
+            "\"0 s\" is not a flow: write its start and its size, such as \"5 ms 10 kB\"",
         ),
-        (r#"{"list": "1 kB 0 s"}"#.into(), "is no flow"),
+        (r#"{"list": "1 kB 0 s"}"#.into(), "is not a flow"),
         (
             r#"{"list": "5 ms 1 kB, 4 ms 1 kB"}"#.into(),
             "4 ms, behind 5 ms before it: starts must not go back",
@@ -252,8 +252,8 @@ fn an_unknown_distribution_is_told_the_nearest() {
         ("websearch", "did you mean `web-search`?"),
         ("exponental 5 kB", "did you mean `exponential`?"),
         ("qqq", "unknown distribution `qqq`; known here: web-search, data-mining, uniform, "),
-        ("100", "is no distribution; allowed: "),
-        ("pareto 60 bytes", "is no distribution; allowed: "),
+        ("100", "is not a distribution; allowed: "),
+        ("pareto 60 bytes", "is not a distribution; allowed: "),
     ] {
         let error = error(&format!(r#"{{"count": 1, "every": "1 ms", "size": "{text}"}}"#), "");
         assert!(error.contains(said), "{text}: {error}");
@@ -270,7 +270,7 @@ fn a_wrong_table_of_flows_is_refused_by_its_line() {
         ("start (ms),size (kB)\n", "has a header and no row"),
         ("start (ms),sise (kB)\n0,1", "line 1: unknown column \"sise (kB)\": write start and size, with"),
         ("start (ms)\n0", "line 1: no column is the size: write one, such as size (kB)"),
-        ("start,start,size\n", "line 1: the column start stands there twice"),
+        ("start,start,size\n", "line 1: the column start appears twice"),
         (
             "start (m),size (kB)\n",
             "line 1: the column start has the unknown unit \"m\": write one of ns, us, ms",
@@ -292,7 +292,7 @@ fn a_wrong_table_of_flows_is_refused_by_its_line() {
         ),
         ("start (ms),size (kB)\n5,1\n4,1\n", "line 3: 4 ms, behind 5 ms before it: starts must not go back"),
         ("start (ms),size (kB)\n5,0\n", "line 2: a flow of no bytes does nothing"),
-        ("start (ms),size (1460 bytes)\n5,1.5\n", "line 2: size: \"1.5\" is no number of packets"),
+        ("start (ms),size (1460 bytes)\n5,1.5\n", "line 2: size: \"1.5\" is not a number of packets"),
     ] {
         let error = error(r#"{"file": "flows.csv"}"#, text);
         assert!(error.starts_with("`flows.file`: flows.csv: ") && error.contains(said), "{text:?}: {error}");
@@ -310,10 +310,10 @@ fn a_wrong_table_of_sizes_is_refused_by_its_line() {
             "size (kB),probability\n1,0\n2,100\n",
             "line 3: probability: \"100\" is not a probability: write a number from 0 to 1",
         ),
-        ("size (kB),probability\n1,0.5\n2,0.4\n", "line 3: probability: 0.4, behind 0.5 in the row before"),
+        ("size (kB),probability\n1,0.5\n2,0.4\n", "line 3: probability: 0.4, after 0.5 in the row before"),
         (
             "size (kB),probability\n2,0.5\n1,1\n",
-            "line 3: size: 1 kB, behind 2 kB in the row before: sizes must not go",
+            "line 3: size: 1 kB, after 2 kB in the row before: sizes must not go",
         ),
         ("size (kB),probability\n0,0.5\n0,1\n", "every size is 0: write one of at least 1 byte"),
         ("size (GiB),probability\n1025,1\n", "line 2: size: 1025 GiB is more than a flow carries"),

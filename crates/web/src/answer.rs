@@ -16,7 +16,7 @@ static MODELS: &[&dyn StackFactory] = &[&rexmit_tcp::TcpModel, &rexmit_sctp::Sct
 /// What answers a [`Request`] in JSON.
 ///
 /// # Errors
-/// One line: what is no request, a wrong setting with its key, or a block that is wanted of no connection of TCP.
+/// One line: what is not a request, a wrong setting with its key, or a block that is wanted of no connection of TCP.
 pub fn answer(request: &[u8]) -> Result<Vec<u8>, String> {
     let request: Request =
         serde_json::from_slice(request).map_err(|error| format!("the request: {error}"))?;

@@ -76,7 +76,7 @@ impl Reassembler {
     }
 
     /// Takes a fragment, seen at `now` at a `place` (fragments of several places are kept apart), and gives the
-    /// datagram if it is whole with it. What is no fragment is given as it is.
+    /// datagram if it is whole with it. What is not a fragment is given as it is.
     ///
     /// # Errors
     /// A [`ParseError`] for a fragment that cannot be one.

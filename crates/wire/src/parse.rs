@@ -3,7 +3,7 @@
 use crate::ip::IpPacket;
 use crate::{PROTOCOL_TCP, PROTOCOL_UDP, Packet, Payload, TcpOptions, TcpSegment, Transport, UdpDatagram};
 
-/// Why bytes are no packet. Lengths are in bytes.
+/// Why bytes are not a packet. Lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {

@@ -101,7 +101,7 @@ def over_span(intervals: pl.DataFrame, begin_ns: int, end_ns: int, by: Sequence[
 def two_way(results: Results, settle: int = SETTLE_NS) -> pl.DataFrame:
     """What download and upload got in each run of results with `intervals` of a second or so.
 
-    A row a run: `run`, `replication`, the factors, and
+    One row per run: `run`, `replication`, the factors, and
 
     - `down_rate`, `up_rate`: of the path, bit/s; `up_queue`: its buffer there as written, null for none
     - `alone_goodput` (bit/s), `alone_rtt_ms`: of the download before the upload starts
@@ -236,5 +236,5 @@ def _level(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _rate(scenario: dict[str, Any], direction: str) -> float:
     given = path_setting(scenario, direction, "rate")
     if given is None:
-        raise UsageError(f"path.{direction}.rate: is missing; shares of it cannot be told")
+        raise UsageError(f"path.{direction}.rate: is missing; shares of it cannot be computed")
     return float(_native.parse_rate(given))

@@ -32,10 +32,10 @@ SMALL = (
     "sctp_retransmissions",
     "sctp_controls",
 )
-"""Tables with a row a connection or retransmission: always judged."""
+"""Tables with one row per connection or retransmission: always judged."""
 
 LARGE = ("segments", "sacks", "rtt", "held", "chunks", "sctp_sacks", "sctp_rtt")
-"""Tables with a row a packet, a sample or a wait: only where asked for."""
+"""Tables with one row per packet, sample or wait: only where asked for."""
 
 TABLES = (*SMALL, *LARGE)
 
@@ -106,9 +106,9 @@ class Summary:
         """What makes the answers less than certain, a line each."""
         found = []
         if self.broken_off is not None:
-            found.append(f"{self.broken_off['what']}; what stands before that was judged")
+            found.append(f"{self.broken_off['what']}; everything before that was judged")
         for link, number in self.skipped.get("unknown_link", {}).items():
-            found.append(f"{plural(number, 'frame')} of a link layer that is not known, number {link}")
+            found.append(f"{plural(number, 'frame')} of an unknown link-layer type, number {link}")
         for reason, text in _UNREADABLE.items():
             if number := self.skipped.get(reason, 0):
                 found.append(plural(number, *text))
@@ -119,9 +119,9 @@ class Summary:
             )
         if number := self.backwards.get("packets", 0):
             found.append(
-                f"{plural(number, 'packet has a time', 'packets have times')} before the packet in front (by "
+                f"{plural(number, 'packet has a time', 'packets have times')} before the previous packet (by "
                 f"up to {duration(self.backwards.get('largest_ns'))}); small steps were put in order, after "
-                "larger ones times and causes may be wrong"
+                "larger ones, times and causes may be wrong"
             )
         found += [f"limit: {acted['text']}" for acted in self.limits]
         for interface in self.interfaces:
@@ -156,7 +156,7 @@ class Reading:
     ) -> None:
         """Opens the files.
 
-        Raises UsageError for one that cannot be read or is no capture, and for a wrong option.
+        Raises UsageError for one that cannot be read or is not a capture, and for a wrong option.
         """
         self.paths = [Path(path) for path in paths]
         self.summary = Summary()
@@ -202,7 +202,7 @@ def native_options(options: Options) -> str:
 
 
 def opened(paths: Sequence[Path], make: Callable[[], Opened]) -> Opened:
-    """What `make` opens. Raises UsageError of one line for a file that cannot be read or is no capture."""
+    """What `make` opens. Raises UsageError of one line for a file that cannot be read or is not a capture."""
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path}: there is no such capture")
@@ -238,12 +238,12 @@ _UNREADABLE = {
         "packets whose headers contradict themselves",
     ),
     "cut": (
-        "packet of which the capture kept less than its headers",
-        "packets of which the capture kept less than their headers",
+        "packet cut short within its headers",
+        "packets cut short within their headers",
     ),
     "incomplete_datagrams": (
-        "IP datagram of which fragments are missing",
-        "IP datagrams of which fragments are missing",
+        "IP datagram with missing fragments",
+        "IP datagrams with missing fragments",
     ),
 }
 """Why packets could not be judged."""

@@ -91,7 +91,7 @@ class Published:
     def interval(self) -> tuple[float, float]:
         """What the printed value allows, without tolerance: a point, a range, or a half line.
 
-        Raises StudyError where the value is no number.
+        Raises StudyError where the value is not a number.
         """
         text = self.value.strip()
         if (match := _RANGE.fullmatch(text)) and float(match[1]) <= float(match[2]):
@@ -101,7 +101,7 @@ class Published:
             return (-math.inf, edge) if match[1].startswith("<") else (edge, math.inf)
         if match := _ABOUT.fullmatch(text):
             return float(match[1]), float(match[1])
-        raise StudyError(f"{self.id}: {self.value!r} is no number, range or bound")
+        raise StudyError(f"{self.id}: {self.value!r} is not a number, range or bound")
 
     def difference(self, ours: float) -> float:
         """How far ours lies outside the printed value or range, with its sign; 0 inside it."""
@@ -121,7 +121,9 @@ class Published:
             return None
         match = _SPAN.fullmatch(self.deviation)
         if match is None or float(match[1]) > float(match[2]):
-            raise StudyError(f"{self.id}: deviation: {self.deviation!r} is no interval, such as 114 to 121")
+            raise StudyError(
+                f"{self.id}: deviation: {self.deviation!r} is not an interval, such as 114 to 121"
+            )
         return float(match[1]), float(match[2])
 
     def verdict(self, ours: float, holds: bool) -> str:
@@ -181,7 +183,7 @@ class Check:
         no measure.
         """
         if published.deviation and measure is None:
-            raise StudyError(f"{published.id}: a difference is recorded of a statement that has no measure")
+            raise StudyError(f"{published.id}: a difference is recorded for a statement without a measure")
         verdict = published.verdict(math.nan if measure is None else measure, holds)
         return cls(published, verdict, ours, None, _noted(published, verdict, note))
 
@@ -276,7 +278,7 @@ def check_all(
     found = {row.id: _function(row.id, checks) for row in rows}
     lost = [row for row, key in found.items() if key is None] or sorted(checks.keys() - set(found.values()))
     if lost:
-        what = "has no check" if lost[0] in found else "is checked, and is no row"
+        what = "has no check" if lost[0] in found else "is checked, and is not a row"
         raise StudyError(f"{path}: {lost[0]} {what}")
     return Comparison(study, [_checked(row, checks[str(found[row.id])], evidence) for row in rows])
 
@@ -298,7 +300,7 @@ def _noted(published: Published, verdict: str, note: str) -> str:
     """The note, and what is the matter where a recorded difference is not what it was."""
     if verdict != OUTSIDE or not published.deviation:
         return note
-    return "; ".join(filter(None, (note, f"recorded: ours is {published.deviation}, and it is not so now")))
+    return "; ".join(filter(None, (note, f"recorded: ours is {published.deviation}, which no longer holds")))
 
 
 def load_published(path: Path) -> list[Published]:
@@ -309,7 +311,7 @@ def load_published(path: Path) -> list[Published]:
         for row in lines:
             published = _published(row)
             if published.id in rows:
-                raise StudyError(f"id: {published.id} is there twice")
+                raise StudyError(f"id: {published.id} appears twice")
             rows[published.id] = published
     except (csv.Error, StudyError) as error:
         raise StudyError(f"{path}, line {lines.line_num}: {error}") from None
@@ -319,15 +321,15 @@ def load_published(path: Path) -> list[Published]:
 def _published(row: dict[str, str]) -> Published:
     """A row, checked. Raises StudyError that names the column."""
     if None in row or None in row.values():
-        raise StudyError("has more or fewer columns than the head")
+        raise StudyError("has more or fewer columns than the header")
     missing = sorted(_NEEDED - row.keys())
     if missing:
-        raise StudyError(f"the head lacks {', '.join(missing)}")
+        raise StudyError(f"the header lacks {', '.join(missing)}")
     place = {name: row.pop(name) for name in list(row) if name not in _COLUMNS}
     row["role"] = row.get("role") or MEASURED
     published = Published(**row, place=place)
     if not _ID.fullmatch(published.id):
-        raise StudyError(f"id: {published.id!r} is no tag, such as P-000-1")
+        raise StudyError(f"id: {published.id!r} is not a tag, such as P-000-1")
     _one_of("unit", published.unit, UNITS)
     _one_of("kind", published.kind, KINDS)
     _one_of("role", published.role, (MEASURED, DERIVED))
@@ -335,7 +337,7 @@ def _published(row: dict[str, str]) -> Published:
         published.interval()
     published.recorded()
     if published.tolerance and not _is_size(published.tolerance):
-        raise StudyError(f"tolerance: {published.tolerance!r} is no number of 0 or more")
+        raise StudyError(f"tolerance: {published.tolerance!r} is not a number of 0 or more")
     if bool(published.deviation) != bool(published.deviation_reason):
         raise StudyError(f"{published.id} has a deviation without its reason")
     if published.value and (not published.tolerance or not published.tolerance_reason):
@@ -347,7 +349,7 @@ def _one_of(column: str, text: str, known: Iterable[str]) -> None:
     if text not in known:
         close = get_close_matches(text, sorted(known), 1)
         more = f"; did you mean {close[0]!r}?" if close else ""
-        raise StudyError(f"{column}: {text!r} is none of those that a row may have{more}")
+        raise StudyError(f"{column}: {text!r} is not one that a row may have{more}")
 
 
 def _is_size(text: str) -> bool:

@@ -26,7 +26,7 @@ def retransmission_delays(
     """
     for name in by:
         if name not in frame.columns:
-            raise UsageError(f"by: {name!r} is no column{nearest(name, frame.columns)}")
+            raise UsageError(f"by: {name!r} is not a column{nearest(name, frame.columns)}")
     if kind not in KINDS:
         raise UsageError(f"kind: {kind!r} is neither cumulative nor consecutive")
     least, most, mean, std = (f"{kind}_{of}_ms" for of in ("min", "max", "mean", "std"))

@@ -17,19 +17,18 @@ def effects(
 ) -> pl.DataFrame:
     """Main effects and two-factor interactions of a full factorial with two levels each.
 
-    `frame` has a row a run, every combination of levels equally often. The first level that a column shows is
-    low, the other high. A main effect is the mean of `response` at the high level less that at the low
-    one; an interaction of two is half of how much the effect of the one changes from the low to the high
-    level of the other. Returns `first`, `second` (null for a main effect), `effect`, `low`, `high`:
-    Student's interval from the spread of replications, null without any. Raises UsageError for another
-    design.
+    `frame` has one row per run, every combination of levels equally often. The first level that a column
+    shows is low, the other high. A main effect is the mean of `response` at the high level less that at the
+    low one; an interaction of two is half of how much the effect of the one changes from the low to the high
+    level of the other. Returns `first`, `second` (null for a main effect), `effect`, `low`, `high`: Student's
+    interval from the spread of replications, null without any. Raises UsageError for another design.
     """
     signs = frame.select(_sign(frame, name).alias(name) for name in factors)
     points = 2 ** len(factors)
     sizes = frame.group_by(factors).len()["len"]
     if len(sizes) != points or sizes.n_unique() != 1:
         raise UsageError(
-            f"{len(frame)} runs are no full factorial of {len(factors)} factors with two levels each"
+            f"{len(frame)} runs are not a full factorial of {len(factors)} factors with two levels each"
         )
     values = frame[response].cast(pl.Float64)
     half = _half(frame, factors, response, confidence) if len(frame) > points else None
@@ -46,7 +45,7 @@ def effects(
 def _sign(frame: pl.DataFrame, name: str) -> pl.Expr:
     levels = frame[name].unique(maintain_order=True)
     if len(levels) != 2:
-        raise UsageError(f"{name}: has {len(levels)} levels; effects are those of two")
+        raise UsageError(f"{name}: has {len(levels)} levels; effects are defined for two")
     return pl.when(pl.col(name) == levels[0]).then(-1).otherwise(1)
 
 

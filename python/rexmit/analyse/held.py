@@ -16,14 +16,14 @@ from rexmit.units import plural
 HELD = {
     "application": "the application had nothing to send",
     "receive-window": "the receiver's window was full",
-    "send-buffer": "a limit of the sender's own that does not grow was full, as a rule its send buffer",
+    "send-buffer": "a fixed limit at the sender was reached, usually its send buffer",
     "slow-start": "the congestion window was full, before any loss",
-    "after-loss": "the congestion window was full, which a loss had lowered",
-    "idle-restart": "the congestion window was full, which an idle period had lowered",
-    "path-rate": "the path was busy: a queue stood before its slowest link",
-    "recovery": "losses were repaired",
-    "timer": "a retransmission timer was waited for",
-    "unknown": "the packets do not tell",
+    "after-loss": "the congestion window, lowered by a loss, was full",
+    "idle-restart": "the congestion window, lowered by an idle period, was full",
+    "path-rate": "the path was busy: a queue had formed at its slowest link",
+    "recovery": "losses were being repaired",
+    "timer": "the sender waited for a retransmission timer",
+    "unknown": "the packets do not show it",
 }
 """What may hold a sender back, in words."""
 
@@ -146,7 +146,7 @@ def _receive_window(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     other = "client" if side == "server" else "server"
     window = row[f"{other}_max_window"]
     told = f" ({size(window)} at most)" if window else ""
-    text = f"the {other}'s receive window{told} held the {side} for {time}"
+    text = f"the {other}'s receive window{told} held the {side} back for {time}"
     return text + _allows(window, round_trip(row, side))
 
 
@@ -157,7 +157,7 @@ def _send_buffer(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     if most and trip and passed and passed <= 8e9 * most / trip <= 2 * passed:
         size_told, allows = f" of about {size(most)}", _allows(most, trip)
     own = f"the {side}'s own limit{size_told}, which did not grow (its send buffer?),"
-    return f"{own} held it for {time}{allows}"
+    return f"{own} held it back for {time}{allows}"
 
 
 def _congestion_window(row: Row, side: str, parts: list[Part], time: _Time) -> str:
@@ -167,28 +167,28 @@ def _congestion_window(row: Row, side: str, parts: list[Part], time: _Time) -> s
         "idle-restart": "lowered by an idle period",
     }
     why_low = max(parts, key=lambda part: part.ns).by
-    return f"the {side}'s congestion window ({reasons[why_low]}) held it for {time}"
+    return f"the {side}'s congestion window ({reasons[why_low]}) held it back for {time}"
 
 
 def _path_rate(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     passed = goodput(row, side)
     told = f", which passed {rate(passed)}" if passed else ""
-    return f"the path's rate held the {side} for {time}: a queue stood before its slowest link{told}"
+    return f"the path's rate held the {side} back for {time}: a queue had formed at its slowest link{told}"
 
 
 def _losses(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     timer = sum(part.ns for part in parts if part.by == "timer")
     waited = f", {duration(timer)} of it waiting for a retransmission timer" if timer else ""
     again = plural(row[f"{side}_retransmitted_packets"], "retransmission")
-    return f"the repair of losses ({again}) held the {side} for {time}{waited}"
+    return f"the repair of losses ({again}) held the {side} back for {time}{waited}"
 
 
 def _unknown(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     if None in (row["handshake_server_rtt_ns"], row["handshake_client_rtt_ns"]):
         missing = "the opening or one direction is not in the capture"
-        return f"the packets do not tell what held the {side}: {missing}"
-    evenly = "for long no more was outstanding while data left evenly, as where a sender paces"
-    return f"the packets do not tell what held the {side} for {time}: {evenly}"
+        return f"the packets do not show what held the {side} back: {missing}"
+    evenly = "what was outstanding stayed level and data left evenly, as with pacing"
+    return f"the packets do not show what held the {side} back for {time}: {evenly}"
 
 
 def _allows(window: int | None, rtt: float | None) -> str:

@@ -27,7 +27,7 @@ def averages(
     `factors`, `response`, `n` (values), `mean`, `sd` (of the sample), `low` and `high` (Student's confidence
     interval of the mean), in the order of the runs; with one value, `sd`, `low` and `high` are null.
 
-    Raises UsageError for a response that is no column of numbers.
+    Raises UsageError for a response that is not a column of numbers.
     """
     check_responses(frame, factors, responses)
     if "error" in frame.columns:
@@ -46,11 +46,11 @@ def averages(
 
 
 def check_responses(frame: pl.DataFrame, factors: Sequence[str], responses: Sequence[str]) -> None:
-    """Raises UsageError for a response that is no column of numbers."""
+    """Raises UsageError for a response that is not a column of numbers."""
     known = response_names(frame, factors)
     for name in responses:
         if name not in known:
-            raise UsageError(f"response: {name!r} is no column of numbers{nearest(name, known)}")
+            raise UsageError(f"response: {name!r} is not a column of numbers{nearest(name, known)}")
 
 
 def response_names(frame: pl.DataFrame, factors: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ def within(begin: float, end: float) -> pl.Expr:
 
 
 def flows_over_time(results: Results) -> pl.DataFrame:
-    """A row an interval and connection that delivered something in it, with the name of its `transfer`.
+    """One row per interval and connection that delivered something in it, with the name of its `transfer`.
 
     Columns are otherwise those of :meth:`rexmit.Results.transfers` over time. Raises UsageError where the
     scenario has no `measure.every`.

@@ -14,7 +14,7 @@ from rexmit.analyse.quantities import duration
 from rexmit.analyse.rows import RawTable, rows, values
 
 PAIR_TABLES = ("pairs", "pair_retransmissions", "crossings")
-"""A row a direction of a connection, a retransmission, a packet."""
+"""One row per direction of a connection, a retransmission, a packet."""
 
 SLACK_NS = 10_000
 """So much may a packet seem to arrive too early without a word: what captures and their clocks differ by."""
@@ -25,7 +25,7 @@ class PairOptions:
     """What is known of the two captures.
 
     `same_clock`: one clock made both. `whole`: both ran from before the first packet until after the last, so
-    that what is in one of them only was lost. `crossings` asks for the table with a row a packet.
+    that what is in one of them only was lost. `crossings` asks for the table with one row per packet.
     """
 
     same_clock: bool = False
@@ -61,7 +61,7 @@ class Paired:
         if clock["method"] == "both-ways" and alike:
             found.append(
                 "both captures show the same times: one file twice, a copy, or captures of one place; "
-                "two of one flow are made at two places"
+                "a pair needs captures from two places"
             )
         if self.matched and any(summary.sctp for summary in self.captures):
             found.append(
@@ -82,7 +82,7 @@ def read_pair(
 ) -> Paired:
     """Judges two captures with both views.
 
-    Raises UsageError for a file that cannot be read or is no capture, and for a wrong option.
+    Raises UsageError for a file that cannot be read or is not a capture, and for a wrong option.
     """
     first, second = (str(path) for path in paths)
     given = native_options(options)

@@ -129,7 +129,7 @@ class Power:
 
     @property
     def caught_within(self) -> int:
-        """How many systems are caught by a row that is within, and so by a published value."""
+        """How many systems are caught by a row within its tolerance, and so by a published value."""
         return sum(
             any(self.rows[row] == WITHIN for row in self.caught_by(system.name)) for system in self.systems
         )
@@ -144,7 +144,7 @@ class Power:
         seeds = ", ".join(one.name.removeprefix("seed-") for one in CONTROLS)
         return (
             f"{self.caught} of {len(self.systems)} wrong systems are caught, {self.caught_within} of them by "
-            "a row that is within, and so by a published value. "
+            "a row within its tolerance, and so by a published value. "
             f"{len(self.weak)} of {len(self.rows)} rows catch none of them and are weak, among them "
             f"{len(self.unsteady)} that the right system fails as well with another seed ({seeds}). "
             f"Not judged on the sample, so that they met no wrong system: {len(self.left_out)}."
@@ -255,7 +255,7 @@ def read_power(study: str, folder: Path) -> Power:
     names = [one.name for one in (*CONTROLS, *systems)]
     head = ["id", "verdict", *names]
     if not lines or lines[0] != head or any(len(line) != len(head) for line in lines):
-        raise StudyError(f"{path}: has not the columns of the study's wrong systems; run make power")
+        raise StudyError(f"{path}: lacks the columns of the study's wrong systems; run make power")
     judged = [line for line in lines[1:] if line[1] in _JUDGED]
     marks = {name: {line[0]: line[at] for line in judged} for at, name in enumerate(names, 2)}
     rows = {line[0]: line[1] for line in judged}

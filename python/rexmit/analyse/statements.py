@@ -140,7 +140,7 @@ def load_statements(folder: Path) -> Coverage:
         for line in lines:
             statement = _statement(line)
             if statement.id in found:
-                raise StudyError(f"id: {statement.id} is there twice")
+                raise StudyError(f"id: {statement.id} appears twice")
             for tag in statement.rows:
                 named |= _tagged(tag, tags)
             found[statement.id] = statement
@@ -157,18 +157,18 @@ def _tagged(tag: str, tags: Iterable[str]) -> set[str]:
     whole = tag[:-1] if tag.endswith("*") else None
     fitting = {one for one in tags if one == tag or (whole is not None and one.startswith(whole))}
     if not fitting:
-        raise StudyError(f"rows: {tag} is no row of {ROWS}")
+        raise StudyError(f"rows: {tag} is not a row of {ROWS}")
     return fitting
 
 
 def _statement(line: dict[str, str]) -> Statement:
     columns = [column.name for column in fields(Statement)]
     if None in line or None in line.values() or sorted(line) != sorted(columns):
-        raise StudyError(f"has not the columns {', '.join(columns)}")
+        raise StudyError(f"lacks the columns {', '.join(columns)}")
     if line["kind"] not in KINDS:
         raise StudyError(f"kind: {line['kind']!r} is none of {', '.join(KINDS)}")
     if not line["count"].isdecimal() or int(line["count"]) < 1:
-        raise StudyError(f"count: {line['count']!r} is no number from 1 on")
+        raise StudyError(f"count: {line['count']!r} is not a number from 1 on")
     if not line["id"] or not line["statement"]:
         raise StudyError("a statement needs an id and words")
     rows = line["rows"].split()

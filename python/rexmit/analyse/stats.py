@@ -40,7 +40,7 @@ def prediction_interval(values: Sequence[float], confidence: float = 0.99) -> tu
     """
     n = len(values)
     if n < 2:
-        raise ValueError(f"{n} values: where one more lies takes two")
+        raise ValueError(f"{n} values: a prediction interval needs two")
     # Above a whole number by less than rounding is that number.
     rank = math.floor((1 - confidence) / 2 * (n + 1) + 1e-9)
     if rank >= 1:

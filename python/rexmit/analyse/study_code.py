@@ -37,7 +37,7 @@ def check_parts(results: Sequence[Results]) -> None:
             what = f"{second.folder} differs from it: {found}" if found else "with the same settings"
             raise UsageError(
                 f"{first.folder} and {second.folder}: both hold {name}, {what}; name one of the two, or join "
-                "runs of other seeds by rexmit merge"
+                "runs of other seeds with rexmit merge"
             )
 
 

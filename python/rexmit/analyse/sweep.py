@@ -41,7 +41,7 @@ def parse_buffers(text: str) -> list[int]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
         if match is None:
-            raise ValueError(f"{part.strip()!r} is no number or range of packets such as 20..50/5")
+            raise ValueError(f"{part.strip()!r} is not a number or range of packets such as 20..50/5")
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         _check_range(part.strip(), first, last, step)
         found |= set(range(first, last + 1, step))
@@ -66,8 +66,8 @@ def _check_range(text: str, first: int, last: int, step: int) -> None:
 class Sweep:
     """What two-way traffic got over one link with each buffer of its uplink.
 
-    `rows` has a row a buffer, ascending: `buffer` (packets), `runs`, the means over runs of the measures of
-    `two_way`, and `down_low`, `down_high`, the least and greatest `down_share` of single runs.
+    `rows` has one row per buffer, ascending: `buffer` (packets), `runs`, the means over runs of the measures
+    of `two_way`, and `down_low`, `down_high`, the least and greatest `down_share` of single runs.
     """
 
     rows: pl.DataFrame

@@ -171,7 +171,7 @@ def _rtt(download: _Flow, until: int | None) -> Measured:
         doubts.append("it does not show how far from the sender it was made; the RTT counts from there")
     elif far > FAR:
         doubts.append(
-            f"the capture lies {share(far)} of the RTT away from the sender, and the RTT lacks that"
+            f"the capture lies {share(far)} of the RTT away from the sender, which the RTT does not include"
         )
     return Measured(mean / 1e9, f"{download.label}: mean of {count:,} RTT samples{before}", tuple(doubts))
 
@@ -192,7 +192,7 @@ def _outstanding(
     most, widest = max(largest, key=lambda entry: entry[0])
     doubts = []
     if widest.distance is None:
-        doubts.append("it does not show how far from the sender it was made; there more may be outstanding")
+        doubts.append("it does not show how far from the sender it was made; more may be outstanding there")
     elif widest.distance > FAR:
         doubts.append(
             f"the capture lies {share(widest.distance)} of the RTT away from the sender, and what is on its "

@@ -52,11 +52,11 @@ def read_verdicts(folder: Path) -> dict[str, str]:
     path = folder / VERDICTS
     lines = list(csv.reader(io.StringIO(read_text(path, PUBLISHED), newline="")))
     if not lines or lines[0] != _HEAD or any(len(line) != len(_HEAD) for line in lines):
-        raise StudyError(f"{path}: has not the columns {', '.join(_HEAD)}; run scripts/study_page.py")
+        raise StudyError(f"{path}: lacks the columns {', '.join(_HEAD)}; run scripts/study_page.py")
     found = dict(lines[1:])
     rows = {row.id: row for row in load_published(folder / "published.csv") if row.role == MEASURED}
     for tag in sorted(rows.keys() ^ found.keys()):
-        raise StudyError(f"{path}: {tag} is in one of it and published.csv; run scripts/study_page.py")
+        raise StudyError(f"{path}: {tag} is not in both it and published.csv; run scripts/study_page.py")
     for tag, verdict in found.items():
         may = (RECORDED, NOT_COVERED) if rows[tag].deviation else (WITHIN, TOO_WIDE, NOT_COVERED)
         if verdict not in may:

@@ -108,14 +108,12 @@ def vantage(share: float | None) -> str:
 def vantage_limits(share: float | None) -> str:
     """What the place of a capture limits, in a sentence."""
     if share is None:
-        return (
-            "The packets do not tell where it was made; causes that depend on that are no more than likely."
-        )
+        return "The packets do not show where it was made; causes that depend on that are likely at best."
     if share <= AT_END or share >= 1 - AT_END:
         here, other = ("client", "server") if share <= AT_END else ("server", "client")
         return (
             f"Made at the {here}: what the {here} sent is judged as it left. What the {other} sent is seen "
-            "after the path: packets lost before are missing, and times are those of arrival."
+            "after the path: packets lost on the way are missing, and times are those of arrival."
         )
     return (
         f"Made on the path, {100 * share:.0f} % of the round trip from the client: packets lost before it "
@@ -147,7 +145,7 @@ def _fast(row: Row) -> str:
 
 def _reordering(row: Row) -> str:
     waited = "" if row["since_ack_ns"] is None else f", {duration(row['since_ack_ns'])} after the last ACK"
-    return f"{_reported(row) or 'something sent after it had arrived'}{waited}: time to overtake was over"
+    return f"{_reported(row) or 'a later packet had arrived'}{waited}: the reordering window had passed"
 
 
 def _partial(row: Row) -> str:
@@ -182,7 +180,7 @@ def _go_back(row: Row) -> str:
 
 def _window_probe(row: Row) -> str:
     if (row["len"] or 0) > 1:
-        return "the window had opened again: the byte of a probe goes once more, with what follows it"
+        return "the window had reopened: the byte of a probe is sent again, with what follows it"
     return f"the window was closed, {duration(row['since_sent_ns'])} after data was sent"
 
 
@@ -192,7 +190,7 @@ def _unknown(row: Row) -> str:
         f"{duration(row['delay_previous_ns'])} after it was last sent" if row["delay_previous_ns"] else ""
     )
     facts = ", ".join(part for part in known if part)
-    return f"the packets do not tell ({facts})" if facts else "the packets do not tell"
+    return f"the packets do not show why ({facts})" if facts else "the packets do not show it"
 
 
 _TCP = {
@@ -241,12 +239,12 @@ def _sctp_missing(row: Row) -> str:
 
 def _sctp_unknown(row: Row) -> str:
     reports = _sctp_reports(row)
-    return f"the packets do not tell ({reports})" if reports else "the packets do not tell"
+    return f"the packets do not show why ({reports})" if reports else "the packets do not show it"
 
 
 _SCTP = {
     "fast": _sctp_fast,
-    "fast-again": lambda row: f"{_sctp_fast(row)}, sent again by reports before",
+    "fast-again": lambda row: f"{_sctp_fast(row)}, fast retransmitted before",
     "timeout": _sctp_timer,
     "after-timeout": lambda row: "marked by an earlier timeout, sent when the window allowed",
     "bundled-reported-missing": _sctp_missing,
@@ -270,9 +268,9 @@ def _not_needed(need: str, proof: str) -> str:
 
 _PROOFS = {
     "none": "the original arrived",
-    "dsack": "the receiver reported it as duplicate (DSACK)",
+    "dsack": "the receiver reported it as a duplicate (DSACK)",
     "timestamps": "the ACK echoes a timestamp from before it",
-    "early-ack": "the ACK came too soon to be its answer",
+    "early-ack": "the ACK came too soon to be for it",
     "ack-before": "it had been acknowledged before",
     "arrived": "a capture nearer to the receiver shows that it had arrived",
     "duplicate-tsn": "the receiver reported its TSN as duplicate",

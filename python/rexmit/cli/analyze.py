@@ -52,7 +52,7 @@ class Span(_Type):
         except ValueError:
             span = 1, 0
         if not 0 <= span[0] <= span[1]:
-            self.fail(f"{value!r} is no span; write it as 1007..1011 or 1007", parameter, context)
+            self.fail(f"{value!r} is not a span; write it as 1007..1011 or 1007", parameter, context)
         return span
 
 
@@ -99,7 +99,7 @@ Examples:
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Missing reports that sctp_trace takes for a fast retransmit: 3 (RFC 9260) or 4 (pedersen-2006).",
+    help="Missing reports that sctp_trace requires for a fast retransmit: 3 (RFC 9260) or 4 (pedersen-2006).",
 )
 @click.option("--tables", type=OUT, help="Write the tables into this folder.")
 @click.option(

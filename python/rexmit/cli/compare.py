@@ -70,7 +70,7 @@ def compare(
 
 
 def print_comparison(comparison: Comparison, *, notes: bool = False) -> None:
-    """Prints a line a row, the reasons of those that differ (with `notes`, of all), and how many of each."""
+    """Prints one line per row, reasons of those that differ (with `notes`, of all), and counts of each."""
     table = Table(box=None, pad_edge=False)
     for title in CELLS:
         table.add_column(title, justify="right" if title in ("difference", "tolerance") else "left")

@@ -130,7 +130,7 @@ def diff(
     elif any(folder.is_dir() for folder in folders):
         folder, other = (before, after) if folders[0].is_dir() else (after, before)
         raise UsageError(
-            f"{other}: is no folder of results, and {folder} is a folder; give two results folders, or "
+            f"{other}: is not a folder of results, and {folder} is a folder; give two results folders, or "
             "two systems"
         )
     else:
@@ -147,4 +147,4 @@ def _refuse(of: str, options: Mapping[str, object]) -> None:
     """Raises UsageError for an option that means nothing here."""
     for name, value in options.items():
         if value is not None:
-            raise UsageError(f"{name} says nothing of {of}; leave it out")
+            raise UsageError(f"{name} does not apply to {of}; leave it out")

@@ -80,7 +80,7 @@ def _scenarios(
     if asked.study is not None:
         given = {"--scenarios": asked.scenarios, "--seed": asked.seed, "--family": asked.family}
         if wrong := [name for name, value in given.items() if value is not None]:
-            raise UsageError(f"{wrong[0]} says what is drawn; with --study nothing is")
+            raise UsageError(f"{wrong[0]} says what is drawn; with --study nothing is drawn")
         spec = load_spec(asked.study)
         if spec.has_programs:
             raise UsageError(
@@ -133,7 +133,7 @@ def _sheets(found: Found, failing: Sequence[Broken]) -> Iterator[Sheet]:
 
 
 def _case(number: int, case: Case) -> Sheet:
-    lines = [f"scenario {case.drawn}, made as small as it goes: {_words(case.scenario)}"]
+    lines = [f"scenario {case.drawn}, reduced as far as possible: {_words(case.scenario)}"]
     if case.pair.first is not None:
         first = case.pair.first
         lines += [f"{name}: {text}" for name, text in zip("AB", first.texts, strict=True)]

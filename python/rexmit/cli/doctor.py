@@ -81,7 +81,7 @@ def _emulator(as_json: bool) -> None:
     click.echo("error of a delay of 10 ms, from the sender's stamp to that of the receiver's kernel:")
     console().print(table)
     click.echo(f"error of a rate of 100 Mbit/s: {100 * found['rate_error']:+.3f} %")
-    click.echo(f"most packets of 64 bytes: {found['packets_per_second']:,} a second")
+    click.echo(f"highest rate of 64-byte packets: {found['packets_per_second']:,} a second")
     for line in found["advice"]:
         click.echo(line)
 
@@ -105,7 +105,7 @@ def _advice(found: dict[str, Any]) -> list[str]:
             least = _SAFE_FACTOR * row["p99_us"] / 1000
             load = f"{mode}, up to {row['packets_per_second']:,} packets/s"
             lines.append(
-                f"{load}: a round trip of {least:,.1f} ms or more is right to 1 % in 99 of 100 packets"
+                f"{load}: a round trip of {least:,.1f} ms or more is accurate to 1 % for 99 of 100 packets"
             )
             if row["invalid"]:
                 lines.append(f"{load}: {row['invalid']}")

@@ -276,11 +276,11 @@ def emulate(
     if virtual:
         check_virtual({"--between": between, "--mode": mode})
     elif patience is not None or date is not None:
-        raise UsageError("--patience and --date: go with --virtual; the clock is this machine's otherwise")
+        raise UsageError("--patience and --date: go with --virtual; otherwise the clock is this machine's")
     elif kernel is not None:
-        raise UsageError("--kernel: goes with --virtual; the kernel is this machine's otherwise")
+        raise UsageError("--kernel: goes with --virtual; otherwise the kernel is this machine's")
     elif writable:
-        raise UsageError("--writable: goes with --virtual; programs may write where you may otherwise")
+        raise UsageError("--writable: goes with --virtual; otherwise programs may write wherever you may")
     at_hosts = AtHosts(at, server_at, host, given)
     spec = None if file is None else find_network(file)
     if spec is not None and file is not None:
@@ -338,7 +338,7 @@ def _of_path(
     """The options of an emulation of a path: what runs at its two ends."""
     if virtual and (not given or server is None):
         what = "COMMAND" if server is not None else "--server COMMAND"
-        raise UsageError(f"--virtual: nothing but its own programs is in a guest; give {what}, too")
+        raise UsageError(f"--virtual: a guest runs nothing but its own programs; give {what}, too")
     command = given if virtual else _command(given, server, between)
     interactive = not given and bool(command)
     programs: list[ProgramAt] = []
@@ -355,7 +355,7 @@ def _of_network(network: EmulatedNetwork, file: Path, at_hosts: AtHosts, virtual
     shell = next((program for program in programs if program.role == "shell"), None)
     if virtual and shell is not None:
         raise UsageError(
-            "--virtual: nothing but its own programs is in a guest; give COMMAND, or --at HOST COMMAND"
+            "--virtual: a guest runs nothing but its own programs; give COMMAND, or --at HOST COMMAND"
         )
     for text in network.warnings:
         warn(text)
@@ -380,7 +380,7 @@ def _check_of_a_path(given: dict[str, object]) -> None:
     }
     for name, value in given.items():
         if value is not None:
-            raise UsageError(f"{name}: is of a path with two ends; a network has {instead[name]}")
+            raise UsageError(f"{name}: is for a path with two ends; a network has {instead[name]}")
 
 
 def _command(given: tuple[str, ...], server: str | None, between: tuple[str, str] | None) -> tuple[str, ...]:
@@ -416,7 +416,7 @@ def _run(options: EmulationOptions, shown: _Shown) -> int:
     if last["invalid"] is not None:
         why = one_line(last["invalid"])
         instead = f"; {WHEN_LATE}" if why.endswith("late") else ""
-        print(f"rexmit: error: the emulation does not count: {why}{instead}", file=sys.stderr, flush=True)
+        print(f"rexmit: error: the emulation is not valid: {why}{instead}", file=sys.stderr, flush=True)
         return INVALID
     return last["code"] or 0
 
@@ -446,7 +446,7 @@ def _beat(live: bool) -> int | None:
 def _below_path(key: str) -> str:
     below = key.removeprefix("scenario.")
     if not below.startswith("path."):
-        raise UsageError(f"--set {key}: an emulation has a path only: write path.KEY=VALUE")
+        raise UsageError(f"--set {key}: an emulation has only a path: write path.KEY=VALUE")
     return below.removeprefix("path.")
 
 
@@ -470,7 +470,7 @@ def _addresses(text: str | None) -> tuple[str, str] | None:
         raise UsageError(f"--address {text}: {error}; write one such as 100.64.0.2") from None
     for one in (client, server):
         if one.is_multicast or one.is_unspecified or one.is_loopback or one.is_link_local or one.is_reserved:
-            why = f"{one} is no address of a host in a network, or of this link alone"
+            why = f"{one} is not an address of a host in a network, or of this link alone"
             raise UsageError(f"--address {text}: {why}; write one such as 100.64.0.2")
     return str(client), str(server)
 

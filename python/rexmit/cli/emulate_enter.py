@@ -37,14 +37,14 @@ def enter_host(host: str, file: Path | None, command: Sequence[str]) -> NoReturn
     """
     running = [one for one in _holders() if file is None or one.network == file.stem]
     if not running and "REXMIT_HOST" in os.environ:
-        raise UsageError(f"--enter {one_line(host)}: this is inside of an emulation; use a terminal outside")
+        raise UsageError(f"--enter {one_line(host)}: this is inside an emulation; use a terminal outside it")
     if not running:
         of = "a network" if file is None else str(file)
-        raise UsageError(f"--enter {one_line(host)}: no emulation of {of} runs that you may enter")
+        raise UsageError(f"--enter {one_line(host)}: no emulation of {of} is running that you may enter")
     found = [one for one in running if one.host == host]
     if not found:
         raise UsageError(
-            f"--enter {one_line(host)}: no such host in what runs"
+            f"--enter {one_line(host)}: no such host in a running emulation"
             f"{nearest(host, {one.host for one in running})}"
         )
     if len(found) > 1:

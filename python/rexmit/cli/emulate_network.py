@@ -132,7 +132,7 @@ def read_network(spec: StudySpec, settings: Sequence[Setting], assignments: Sequ
     """
     for name, _ in settings:
         raise UsageError(
-            f"--{name}: is of a path, and {spec.path} has links: write --set {_instead(spec, name)}=VALUE"
+            f"--{name}: is for a path, and {spec.path} has links: write --set {_instead(spec, name)}=VALUE"
         )
     for text in assignments:
         key, value = parse_assignment(text)

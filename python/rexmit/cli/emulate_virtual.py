@@ -37,7 +37,7 @@ def guest_of(date: str | None, patience: str | None, writable: tuple[Path, ...],
         raise UsageError(f"--date {date!r}: the clock of a guest goes from 1970 to 2169")
     standing = duration_of("--patience", patience or PATIENCE)
     if not standing:
-        raise UsageError("--patience 0 s: a virtual clock stands whenever a program runs; give some seconds")
+        raise UsageError("--patience 0 s: a virtual clock stops while a program runs; give some seconds")
     start_ns = since // timedelta(microseconds=1) * 1000
     for folder in writable:
         if not folder.is_dir():

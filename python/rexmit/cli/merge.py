@@ -47,7 +47,7 @@ Examples:
 @click.option(
     "--skip-duplicates",
     is_flag=True,
-    help="Take a run that is in several folders once, if its rows are equal.",
+    help="Keep one copy of a run that is in several folders with equal rows.",
 )
 @json_option
 def merge(
@@ -72,7 +72,7 @@ def merge(
         ending = file.suffix or "a file without ending"
         raise UsageError(f"--averages {file}: cannot write {ending!r}; end it in .csv")
     if responses and file is None:
-        raise UsageError("--response says of what --averages are; give that, too")
+        raise UsageError("--response chooses columns for --averages; give that, too")
     if responses:
         # Before anything is stored: a wrong name leaves nothing behind.
         first = open_results(folders[0])

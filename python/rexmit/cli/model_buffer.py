@@ -67,7 +67,7 @@ Examples:
   rexmit model buffer-size --up-rate "1 Mbit/s" --download-alone alone.pcapng \\
       --both both-server.pcapng --both both-client.pcapng""",
 )
-@click.option("--up-rate", type=RATE, help="The uplink's rate, whose buffer is asked for.")
+@click.option("--up-rate", type=RATE, help="Rate of the uplink whose buffer is sought.")
 @click.option("--down-rate", type=RATE, help="The downlink's rate, for the classic rules there.")
 @click.option("--rtt", type=TIME, help="Mean RTT of the download alone.")
 @click.option("--max-window-down", type=BYTES, help="The download's largest window while both run.")
@@ -83,7 +83,7 @@ Examples:
     help="Measure it: a results folder with tables of state (`rexmit run --state all`), of runs with a "
     "download from the server and an upload that begins later.",
 )
-@click.option("--run", type=click.IntRange(min=0), help="Of these runs, one. Default: a line for each.")
+@click.option("--run", type=click.IntRange(min=0), help="Only this run of those. Default: a line for each.")
 @click.option(
     "--download-alone",
     type=click.Path(path_type=Path),
@@ -118,7 +118,7 @@ def buffer_size(
     """Print how large the buffer of a slow uplink may be, so that an upload does not stop a download.
 
     The rule is merritt-2010's equation (6.6). Its inputs come from options, from states of runs, from
-    captures, or from a simulation of the link; an option goes before what is measured. Where each came from,
+    captures, or from a simulation of the link; an option overrides what is measured. Where each came from,
     what the result means and what the rule assumes is printed with it, and the classic rules beside it. With
     --simulate, so is the buffer that is really best there.
     """
@@ -179,7 +179,7 @@ def _tell_result(inputs: Inputs, measures: UplinkMeasures, packets: int, flows: 
     )
     click.echo(f" ({packets * full:,.0f} bytes)")
     wait = float(drain_time(packets, up, full))
-    click.echo(f"  full, it drains in {duration(wait * 1e9)}: so long an ACK of the download may wait in it")
+    click.echo(f"  full, it drains in {duration(wait * 1e9)}: a download ACK may wait that long in it")
     click.echo("\nClassic rules beside it")
     for name, link in (
         ("uplink", up),

@@ -86,7 +86,7 @@ class Link:
         return {
             "path.up.rate": f"{self.up_rate:.0f} bit/s",
             "path.down.rate": f"{self.down_rate:.0f} bit/s",
-            # Links to the hosts that are no bottleneck themselves.
+            # Links to the hosts that are not a bottleneck themselves.
             "path.link": f"{max(LINK, 10 * self.down_rate, 10 * self.up_rate):.0f} bit/s",
             "path.delay": f"{self.delay * 1e9:.0f} ns",
             "path.down.queue": f"{self.down_buffer} packets",
@@ -246,4 +246,4 @@ _NOTE = f"""\
 Performance is the smaller of the two shares of the rates (merritt-2010, equation 1.2), from 10 s after the
 upload's start on. The rule (6.6) is taken where its estimate meets the buffer (figure 6.2); it asks what the
 download keeps, not what both get. {NOTHING} stands where there is no such buffer, or none of that size.
-{BETWEEN} marks what was not run, but taken from the straight line between the two buffers beside it."""
+{BETWEEN} marks what was not run, but interpolated between the two buffers beside it."""

@@ -28,7 +28,7 @@ Example:
 def pattern() -> None:
     """Make, show and convert patterns: which packets an impairment hits.
 
-    The plain text form is what a study's file takes: positions such as 1,4,10-12, or keys a line each.
+    The plain text form is what a study's file takes: positions such as 1,4,10-12, or one key per line.
     """
 
 
@@ -54,13 +54,17 @@ Examples:
     help="The file of hurtig-2006's pattern generator: positions, or points that switch loss.",
 )
 @click.option(
-    "--factor", default=1, show_default=True, type=click.IntRange(min=1), help="16 entries each, of --file."
+    "--factor",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Groups of 16 entries in --file.",
 )
 @click.option(
     "--start",
     type=click.Choice(["off", "on"]),
     default="off",
-    help="Before the first switch, of --file time.",
+    help="State before the first switch, with --file time.",
 )
 @_out
 def make(
@@ -137,13 +141,15 @@ Examples:
 @click.option(
     "--step", help="Time of each entry of a binary FILE, such as '1 ms'. Default: an entry is a packet."
 )
-@click.option("--factor", type=click.IntRange(min=1), help="16 entries each, of a file without period.")
+@click.option(
+    "--factor", type=click.IntRange(min=1), help="Groups of 16 entries, for a file without a period."
+)
 @_out
 def convert(source: str, to: str, step: str | None, factor: int | None, out: Path | None) -> None:
     """Convert between the plain text form and the pattern file of hurtig-2006."""
     try:
         text = _text(source, step)
-        _native.pattern_show(text, 1)  # refuses what is no pattern, which would else come back as it is
+        _native.pattern_show(text, 1)  # refuses what is not a pattern, which would else come back as it is
         _write(text.encode() if to == "text" else _native.pattern_to_file(text, factor), out)
     except ValueError as error:
         raise _wrong(source, error) from None

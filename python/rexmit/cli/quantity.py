@@ -40,7 +40,7 @@ def _probability(text: str) -> float:
     try:
         return float(number.removesuffix("%")) / 100 if number.endswith("%") else float(number)
     except ValueError:
-        raise ValueError(f"{text!r} is no share such as 0.01 or '1 %'") from None
+        raise ValueError(f"{text!r} is not a share such as 0.01 or '1 %'") from None
 
 
 RATE = Quantity("rate", _native.parse_rate)

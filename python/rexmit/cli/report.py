@@ -148,7 +148,7 @@ def _print_told(answer: Told | None, given: dict[str, Any]) -> None:
     if given["formats"] != (TEXT,) or given["out"] is not None:
         raise UsageError("--format text: prints the answer and writes no file; give it alone, without --out")
     if answer is None:
-        click.echo("no run counts, so there is no answer")
+        click.echo("there is no answer: every run failed, or no response has a value")
         return
     from rexmit.report.text import text_of
 

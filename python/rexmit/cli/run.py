@@ -177,7 +177,7 @@ def run(
 def _place(name: str, part: Shard | None) -> Path:
     """The folder of a study without --out."""
     if not name.strip("."):
-        raise UsageError(f"{name}.toml: the name of this study makes no folder; rename it, or give --out")
+        raise UsageError(f"{name}.toml: this study's name cannot name a folder; rename it, or give --out")
     return Path("results") / (name.replace("/", "-") + (f"-shard-{part[0]}-of-{part[1]}" if part else ""))
 
 
@@ -189,7 +189,7 @@ def _spec(study: str, settings: tuple[str, ...], seed: int | None) -> StudySpec:
 
 
 def _with_hint(error: StudyError, spec: StudySpec, settings: tuple[str, ...]) -> StudyError:
-    """The error, and how to vary a setting that was given a list although it is no factor."""
+    """The error, and how to vary a setting that was given a list although it is not a factor."""
     factors = {factor.name for factor in spec.design.factors}
     for key, value in map(parse_assignment, settings):
         name = key.removeprefix("scenario.")

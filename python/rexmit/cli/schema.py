@@ -16,7 +16,7 @@ Examples:
   rexmit schema > study.schema.json
   rexmit schema --scenario"""
 )
-@click.option("--scenario", is_flag=True, help="That of a scenario alone.")
+@click.option("--scenario", is_flag=True, help="Print the schema of a scenario alone.")
 def schema(scenario: bool) -> None:
     """Print the JSON Schema of study files, with which an editor completes and checks them.
 

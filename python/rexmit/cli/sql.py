@@ -37,7 +37,7 @@ Examples:
     type=click.IntRange(min=0),
     default=100,
     show_default=True,
-    help="Of a printed table at most; 0 shows all.",
+    help="Rows of a printed table, at most; 0 shows all.",
 )
 def sql(
     words: tuple[str, ...],
@@ -123,7 +123,7 @@ def _read(file: IO[str]) -> str:
     try:
         text = file.read(MOST_LETTERS + 1)
     except UnicodeDecodeError as error:
-        raise UsageError(f"standard input: is no text: {one_line(error)}") from None
+        raise UsageError(f"standard input: is not text: {one_line(error)}") from None
     if len(text) > MOST_LETTERS:
         raise UsageError(f"standard input: a query has at most {MOST_LETTERS:,} letters")
     return text

@@ -33,7 +33,7 @@ def stack() -> None:
     help="The program's protocol. For TCP and SCTP its peer is the model, for QUIC a copy of itself.",
 )
 @click.option(
-    "--lead", is_flag=True, help="Replace its clock and random numbers by the run's, as stack.lead does."
+    "--lead", is_flag=True, help="Replace its clock and random numbers with the run's, as stack.lead does."
 )
 @json_option
 @click.pass_context
@@ -61,7 +61,7 @@ def check(ctx: click.Context, program: str, protocol: str, lead: bool, as_json: 
 
 @stack.command(epilog="\b\nExamples:\n  rexmit stack build\n  rexmit stack build --force")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--force", is_flag=True, help="Build again what was built.")
+@click.option("--force", is_flag=True, help="Build even what was built before.")
 @json_option
 def build(names: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Build the stacks that are written in other languages: all of them, or those named.

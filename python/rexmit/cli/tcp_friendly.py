@@ -53,7 +53,7 @@ _OPTIONS = (
     click.option(
         "--table",
         type=click.Choice(TABLES),
-        help="Which table --out writes. Default: flows, a row a direction with verdict and measures.",
+        help="Which table --out writes. Default: flows, one row per direction with verdict and measures.",
     ),
     click.option(
         "--plot",
@@ -83,12 +83,12 @@ Examples:
 def tcp_friendly(
     context: click.Context, /, captures: tuple[Path, ...], as_json: bool, **options: Any
 ) -> None:
-    """Put the formulas of TCP's throughput to the flows of captures, or to numbers.
+    """Apply the formulas of TCP's throughput to the flows of captures, or to numbers.
 
-    Of each CAPTURE, best made at the sender before the bottleneck: may the TCP-friendly formula be applied to
-    its flows, and which of the seven conditions of klaver-2005, chapter 2, fails? Of each direction with at
+    For each CAPTURE, best from the sender before the bottleneck: may the TCP-friendly formula be applied to
+    its flows, and which of the seven conditions of klaver-2005, chapter 2, fails? For each direction with at
     least 100 segments, p, rate, RTT and the average window are measured over whole congestion-avoidance
-    cycles in equilibrium, and laid beside what each formula gives for that p. Exit code 1 if a capture is
+    cycles in equilibrium, and set beside what each formula gives for that p. Exit code 1 if a capture is
     damaged; all that could be read is shown all the same.
 
     Without one, --loss and --rtt: what each formula gives for these, and whether its assumptions can hold.
@@ -108,7 +108,7 @@ def _refuse(context: click.Context, names: Iterable[str], captures: bool) -> Non
     for parameter in context.command.params:
         given = parameter.name in names and context.get_parameter_source(parameter.name or "")
         if given and given is not click.core.ParameterSource.DEFAULT:
-            about = "is of numbers, not of captures" if captures else "needs a CAPTURE"
+            about = "is for numbers, not for captures" if captures else "needs a CAPTURE"
             raise UsageError(f"{parameter.opts[0]} {about}")
 
 

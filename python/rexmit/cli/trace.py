@@ -92,12 +92,10 @@ def convert(source: Path, target: Path, span: str | None) -> None:
     """Convert mahimahi's lines into a CSV of rates, or a CSV of rates into mahimahi's lines."""
     found = _open(source)
     if found.is_mahimahi and span is None:
-        raise UsageError(
-            f"{source}: has mahimahi's lines: say over how long a rate is a mean, as --bin 100ms"
-        )
+        raise UsageError(f"{source}: has mahimahi's lines: give the averaging time, such as --bin 100ms")
     if not found.is_mahimahi and span is not None:
         raise UsageError(
-            f"{source}: is a CSV, of which each line of mahimahi's has its own time: leave --bin out"
+            f"{source}: is a CSV, and mahimahi's lines each have their own time: leave --bin out"
         )
     try:
         lines = _native.TraceConverter(str(source), _span(span) or 0)
@@ -131,7 +129,7 @@ def make(kind: str, duration: str, seed: int, out: Path | None) -> None:
     """
     ns = _time("--duration", duration)
     if ns < 1_000_000_000:
-        raise UsageError(f"--duration {duration}: is too short: give 1 s at least")
+        raise UsageError(f"--duration {duration}: is too short: give at least 1 s")
     lines = (line.encode() for line in MAKERS[kind](ns, seed))
     if out is None:
         stream = binary(sys.stdout)
@@ -156,7 +154,7 @@ def _span(text: str | None) -> int | None:
         return None
     ns = _time("--bin", text)
     if ns < 1_000_000:
-        raise UsageError(f"--bin {text}: is too short: give 1 ms at least")
+        raise UsageError(f"--bin {text}: is too short: give at least 1 ms")
     return ns
 
 

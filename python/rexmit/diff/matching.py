@@ -104,7 +104,7 @@ def check_designs(before: Results, after: Results, *, only_common: bool) -> None
             for results, names in zip((before, after), only, strict=True)
             if names
         )
-        raise UsageError(f"{where}: are of different designs: {told}")
+        raise UsageError(f"{where} have different designs: {told}")
     if only_common:
         return
     for name, labels in ours.items():
@@ -116,12 +116,12 @@ def check_designs(before: Results, after: Results, *, only_common: bool) -> None
                 shown = ", ".join(map(str, lacking[:LEVELS_NAMED]))
                 more = f" and {len(lacking) - LEVELS_NAMED} more" if len(lacking) > LEVELS_NAMED else ""
                 raise UsageError(
-                    f"{where}: are of different designs: only {_where(results)} has {name} = {shown}{more}; "
+                    f"{where} have different designs: only {_where(results)} has {name} = {shown}{more}; "
                     "compare what both have with --only-common"
                 )
     if len(before) != len(after):
         raise UsageError(
-            f"{where}: have {plural(len(before), 'run')} and {plural(len(after), 'run')}; compare what both "
+            f"{where} have {plural(len(before), 'run')} and {plural(len(after), 'run')}; compare what both "
             "have with --only-common"
         )
 

@@ -19,9 +19,9 @@ from rexmit.run.runner import Progress
 LEVELS: Mapping[str, str] = {
     FAILURE: "one system could not run it",
     PACKETS: "other packets",
-    TIMES: "the same packets at other times",
-    WINDOWS: "the same packets with other windows",
-    RESULTS: "the same packets, and other counts",
+    TIMES: "the same packets at different times",
+    WINDOWS: "the same packets with different windows",
+    RESULTS: "the same packets, but different counts",
 }
 """What may differ, the most first."""
 

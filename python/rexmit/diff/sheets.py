@@ -42,12 +42,12 @@ def sheets_of(
 
 
 def check_responses(changes: Changes, responses: Sequence[str]) -> list[str]:
-    """The responses whose cells are shown. Raises UsageError for one that is no column of numbers of both."""
+    """The responses whose cells are shown. Raises UsageError for what is not a column of numbers of both."""
     known = changes.matched.numbers
     for name in responses:
         if name not in known:
             raise UsageError(
-                f"response: {name!r} is no column of numbers of both folders{nearest(name, known)}"
+                f"response: {name!r} is not a column of numbers of both folders{nearest(name, known)}"
             )
     changed = changes.totals["response"].to_list()
     return list(responses) or [name for name in (*FIRST, *changed) if name in changed][:1]
@@ -63,8 +63,8 @@ def summary(changes: Changes) -> str:
         return told if changes.runs_changed else f"nothing differs in {runs}, {plural(cells, 'cell')}"
     chance = (1 - changes.confidence) * cells
     return (
-        f"in {changed:,} of {plural(cells, 'cell')} something differs by more than replications do; of one "
-        f"response that is so in some {chance:,.0f} by chance"
+        f"in {changed:,} of {plural(cells, 'cell')} something differs by more than replications do; for one "
+        f"response about {chance:,.0f} would do so by chance"
     )
 
 

@@ -72,13 +72,14 @@ class System:
         known = [*dict(_native.profiles()), *third_parties(), f"{LINUX}:VERSION"]
         if name.partition(":")[0] != LINUX and name not in known:
             raise UsageError(
-                f"{text!r}: {name!r} is no folder of results, kernel, profile or stack{nearest(name, known)}"
+                f"{text!r}: {name!r} is not a folder of results, kernel, profile or stack"
+                f"{nearest(name, known)}"
             )
         settings: dict[str, Any] = {}
         for pair in pairs:
             key, equals, value = pair.partition("=")
             if not equals or not key.strip():
-                raise UsageError(f"{text!r}: {pair!r} is no setting; write KEY=VALUE")
+                raise UsageError(f"{text!r}: {pair!r} is not a setting; write KEY=VALUE")
             settings[key.strip()] = parse_value(value.strip())
         return cls(text, name, settings)
 

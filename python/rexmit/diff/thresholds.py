@@ -34,7 +34,7 @@ from rexmit.units import NANOSECONDS, parse_bytes
 COUNTS = {
     "errors": "runs that failed",
     "incomplete": "runs in which a transfer did not end, and those that failed",
-    "changed": "runs of which anything differs from the first folder",
+    "changed": "runs in which anything differs from the first folder",
 }
 """What is counted beside the responses."""
 
@@ -114,7 +114,7 @@ class Threshold:
         one = cls(
             text, statistic, found["inner"] or found["column"], found["relation"], found["value"], scope
         )
-        one._limit(0.0, None)  # what is no value is told before anything is read
+        one._limit(0.0, None)  # what is not a value is told before anything is read
         return one
 
     def broken(self, matched: Matched) -> list[Broken]:

@@ -75,12 +75,12 @@ class LockFile:
         self._forget()
         mode = self._handle.mode(LOCK_NAME)
         if mode is not None and not stat.S_ISREG(mode):
-            raise self._foreign("a link" if stat.S_ISLNK(mode) else "no regular file")
+            raise self._foreign("a link" if stat.S_ISLNK(mode) else "not a regular file")
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
         self._descriptor = self._handle.open(LOCK_NAME, flags)
         facts = os.fstat(self._descriptor)
         if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
-            raise self._foreign("a file with another name, too")
+            raise self._foreign("a file with a second name (hard link)")
         if POSIX and not _HOLDER.fullmatch(os.pread(self._descriptor, 21, 0)):
             raise self._foreign("a file of something else")
 

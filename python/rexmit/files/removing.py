@@ -49,7 +49,7 @@ def remove_tree(folder: Path, names: re.Pattern[str]) -> None:
 
     What cannot be removed stays.
     """
-    assert names.fullmatch(folder.name), f"{folder} is no folder that rexmit made"
+    assert names.fullmatch(folder.name), f"{folder} is not a folder that rexmit made"
     if not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
 

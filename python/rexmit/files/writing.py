@@ -117,7 +117,7 @@ class Pending:
         with handle.rights.taken(self._path):
             mode = handle.mode(self._path.name)
             if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-                what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+                what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
                 raise StoreError(f"{self._path}: is {what}; choose another name for what is written")
             while True:
                 name = _temporary_name(self._path.name)
@@ -144,7 +144,7 @@ def check_writable(folder: Path) -> None:
 def keep_copy(source: Path, path: Path, root: Path | None = None) -> None:
     """Takes a regular file along to another place: linked where the disk can, else copied.
 
-    Whatever is no regular file is left out: a link in a stranger's folder may lead anywhere.
+    Whatever is not a regular file is left out: a link in a stranger's folder may lead anywhere.
     """
     try:
         with opened(path.parent, root, make=root is not None) as handle:

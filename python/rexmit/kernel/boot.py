@@ -60,7 +60,7 @@ def boot_command(
     """
     return [
         str(kernel.path),
-        # A name that is no device: without one, 6.1 looks for UML's first block device, and there is none.
+        # A name that is not a device: without one, 6.1 looks for UML's first block device, and there is none.
         "root=host",
         "rootfstype=hostfs",
         "rw",
@@ -134,7 +134,7 @@ def _require_obedience(kernel: Kernel, check: BootCheck) -> None:
     if not 1000 <= check.slept < 1001:
         raise KernelError(f"{kernel.path}: its clock is not virtual: a sleep of 1000 s took {check.slept} s")
     if "random-seed" in kernel.patches and not check.repeats:
-        raise KernelError(f"{kernel.path}: the same seed gave other random numbers")
+        raise KernelError(f"{kernel.path}: the same seed gave different random numbers")
 
 
 def _write_init(folder: Path) -> Path:

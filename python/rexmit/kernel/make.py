@@ -73,7 +73,7 @@ def build(options: BuildOptions | None = None) -> Kernel:
     if options.hz not in HZ_CHOICES:
         raise UsageError(f"hz is {options.hz}; choose one of {', '.join(map(str, HZ_CHOICES))}")
     if options.source is not None and options.version is not None:
-        raise UsageError("version: names Debian's source of it; leave it out where a source is given")
+        raise UsageError("version: names one of Debian's sources; leave it out if a source is given")
     version = DEFAULT_VERSION if options.version is None else options.version
     check_version(version)
     require_platform()

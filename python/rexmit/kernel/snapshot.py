@@ -57,7 +57,7 @@ def look(tree: Path, before: Snapshot | None = None) -> dict[str, File]:
 
 
 def sources(snapshot: Snapshot) -> dict[str, str]:
-    """The digests of what is no result of a build, by name, in order."""
+    """The digests of what is not a result of a build, by name, in order."""
     return {name: file.digest for name, file in sorted(snapshot.items()) if file.digest != BUILT}
 
 

@@ -42,7 +42,7 @@ def identify(path: Path | None) -> Source:
     place = debian_source() if path is None else path.absolute()
     if place.is_dir():
         if not (place / "arch" / "um" / "Kconfig").is_file():
-            raise KernelError(f"{place}: is no source of Linux: it has no arch/um/Kconfig")
+            raise KernelError(f"{place}: is not a source of Linux: it has no arch/um/Kconfig")
         _require_six(version_in(place), place)
         return tree_of(place, look(place, known_snapshot(place)))
     try:
@@ -108,7 +108,7 @@ def version_in(tree: Path) -> str:
 
 def _require_six(version: str, place: Path) -> None:
     if not version:
-        raise KernelError(f"{place}: is no source of Linux: its Makefile gives no version")
+        raise KernelError(f"{place}: is not a source of Linux: its Makefile gives no version")
     if not version.startswith("6."):
         raise KernelError(
             f"{place}: is Linux {version}; a kernel with a virtual clock needs a source of Linux 6.x"
@@ -139,5 +139,5 @@ def _makefile_in(archive: Path) -> tuple[str, str]:
                     text = file.read().decode(errors="replace") if file is not None else ""
                     return member.name.removesuffix("/Makefile"), text
     except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError):
-        raise KernelError(f"{archive}: is no tar archive of Linux's source, or a damaged one") from None
+        raise KernelError(f"{archive}: is not a tar archive of Linux's source, or a damaged one") from None
     return "", ""

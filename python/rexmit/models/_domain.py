@@ -51,7 +51,7 @@ def _checked(
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f"{name}: {value!r} is no number; it must be {wanted}") from None
+        raise ModelError(f"{name}: {value!r} is not a number; it must be {wanted}") from None
     wrong = ~(np.isfinite(array) & holds(array))
     if wrong.any():
         raise ModelError(

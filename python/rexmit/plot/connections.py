@@ -22,7 +22,7 @@ FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 
 @dataclass(frozen=True)
 class Segments:
-    """The packets that one side sent, a row each; sequence numbers count from the SYN, which is 0."""
+    """The packets that one side sent, one row each; sequence numbers count from the SYN, which is 0."""
 
     number: Integers
     time_ns: Integers
@@ -44,7 +44,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Acks:
-    """The acknowledgments that one side received, a row each."""
+    """The acknowledgments that one side received, one row each."""
 
     time_ns: Integers
     ack: Integers
@@ -56,7 +56,7 @@ class Acks:
 
 @dataclass(frozen=True)
 class Sacks:
-    """The SACK blocks of those acknowledgments, a row each."""
+    """The SACK blocks of those acknowledgments, one row each."""
 
     time_ns: Integers
     left: Integers
@@ -67,7 +67,7 @@ class Sacks:
 
 @dataclass(frozen=True)
 class Causes:
-    """Why its packets were sent again, a row each: number of the packet, cause, and whether it was needed."""
+    """Why its packets were sent again, one row each: packet number, cause, and whether it was needed."""
 
     number: Integers
     cause: npt.NDArray[np.str_]
@@ -76,7 +76,7 @@ class Causes:
 
 @dataclass(frozen=True)
 class Waits:
-    """What held it back, a row each, without gaps from its first packet with data to its last."""
+    """What held it back, one row each, without gaps from its first packet with data to its last."""
 
     start_ns: Integers
     end_ns: Integers
@@ -122,7 +122,7 @@ def read(capture: str | Path) -> list[Connection]:
     """The connections of a capture in the order of their first packets.
 
     Warns (UserWarning) of what could not be read, such as the rest of a file that breaks off. Raises
-    UsageError where the file is no capture.
+    UsageError where the file is not a capture.
     """
     if not Path(capture).is_file():
         raise UsageError(f"no capture {str(capture)!r}")

@@ -41,7 +41,7 @@ class Factor:
     """A factor of a study as an axis or as a family of lines.
 
     `column` is its name in the table. `levels` are the values there, in the order of the study; `labels` what
-    people read; `numbers` their size in `unit`, or their order where they are no quantities. `words` is what
+    people read; `numbers` their size in `unit`, or their order where they are not quantities. `words` is what
     people call it, where its column alone does not tell that.
     """
 

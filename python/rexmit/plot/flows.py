@@ -66,7 +66,7 @@ def read_flows(
 ) -> tuple[list[Flow], Summary]:
     """The connections of these numbers, or all, in order; and what there is to say of the capture.
 
-    Raises UsageError where the file is no capture.
+    Raises UsageError where the file is not a capture.
     """
     given = options or Options()
     asked = Options(

@@ -68,7 +68,7 @@ def draw(
 def target(out: Path, named: bool) -> tuple[Path, str | None]:
     """The beginning of the names of files, and the format that the ending of `out` says, if it says one.
 
-    Raises UsageError where someone named a file of an ending that is no format.
+    Raises UsageError where someone named a file of an ending that is not a format.
     """
     ending = out.suffix.lower().removeprefix(".")
     for form, known_ending in ENDINGS.items():

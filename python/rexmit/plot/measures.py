@@ -36,7 +36,7 @@ def draw_outstanding(axes: Axes, flow: Flow, side: str, theme: style.Theme) -> l
     lines += _window(axes, flow, side, theme, float(data.value.max(initial=0)))
     mean = flow.row[f"{side}_mean_outstanding"]
     if mean:
-        label = f"mean while any were: {mean:,.0f}"
+        label = f"mean while any was outstanding: {mean:,.0f}"
         line = axes.axhline(mean, color=theme.late, linewidth=1.0, linestyle=(0, (5, 3)), label=label)
         lines.append(_named(line, "mean"))
     lines += _retransmissions(axes, flow, side)

@@ -119,7 +119,7 @@ def _way(link: dict[str, Any]) -> str:
 def _draw_flows(
     axes: Axes, rates: pl.DataFrame, transfers: pl.DataFrame, begins: Any, edges: Floats
 ) -> list[Line2D]:
-    """A line a connection, or a transfer where there are many."""
+    """One line per connection, or a transfer where there are many."""
     rows = rates.join(transfers.select("connection", "transfer"), on="connection")
     groups = _groups(transfers)
     drawn = []

@@ -92,7 +92,7 @@ def _table(path: Path | None, what: str, needed: Sequence[str]) -> pl.DataFrame 
         raise UsageError(f"{path}: cannot be read as a table of {what}: {text}") from None
     for name in needed:
         if name not in table.columns:
-            raise UsageError(f"{path}: is no table of {what}: it has no column {name!r}")
+            raise UsageError(f"{path}: is not a table of {what}: it has no column {name!r}")
     return table
 
 

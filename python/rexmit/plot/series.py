@@ -146,7 +146,7 @@ def _of_state(flow: Flow, side: str, path: Path) -> dict[str, Steps]:
         ) from None
     missing = [name for name in ("time_ns", "host", "connection", "cwnd") if name not in table.columns]
     if missing:
-        raise UsageError(f"{path}: is no table of states: it has no column {missing[0]!r}")
+        raise UsageError(f"{path}: is not a table of states: it has no column {missing[0]!r}")
     own = (pl.col("host") == side) & (pl.col("connection") == flow.row["connection"] - 1)
     rows = table.filter(own).sort("time_ns")
     if not rows.height:

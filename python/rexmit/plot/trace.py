@@ -4,9 +4,10 @@
 the endpoints, the emulator's verdicts) stands beside. `web/src/trace` reads it. The tables of a connection
 are named `FLOW-SIDE.TABLE`, where FLOW is `1` for connection 1 and `a1` for association 1:
 
-- `packets`: what the side sent, a row a packet (SCTP: a row a DATA chunk). `jump` is how far it begins above
-  the highest end before it; `less` is how much less than all from the last acknowledgment to the highest end
-  is outstanding (what SACK has reported). What has no value is -1. A column of nothing but 0 is left out.
+- `packets`: what the side sent, one row per packet (SCTP: one row per DATA chunk). `jump` is how far it
+  begins above the highest end before it; `less` is how much less than all from the last acknowledgment to the
+  highest end is outstanding (what SACK has reported). What has no value is -1. A column of nothing but 0 is
+  left out.
 - `sacks`: SACK blocks, by the row of the acknowledgment and from its number on (of SCTP, `reports` has those
   rows).
 - `rtt`, `again` (retransmissions), `state` (cwnd, ssthresh, SRTT, RTO).
@@ -73,7 +74,7 @@ class Part:
 def pack_trace(capture: Path, about: About | None = None, connections: Sequence[int] = ()) -> str:
     """The block of these connections of a capture, or of all.
 
-    Raises UsageError where the file is no capture, has no connections or none of these numbers.
+    Raises UsageError where the file is not a capture, has no connections or none of these numbers.
     """
     return pack_part(capture, Part(connections), about)
 
@@ -132,7 +133,7 @@ def _read(
         raise UsageError(text)
     every = not part.connections and not part.associations
     flows, summary = read_flows(capture, None if every else part.connections, options)
-    remarks = [f"The capture is not whole or not certain: {text}." for text in summary.warnings]
+    remarks = [f"The capture is incomplete or uncertain: {text}." for text in summary.warnings]
     associations: list[Association] = []
     if summary.sctp and (every or part.associations):
         associations = read_associations(capture, None if every else part.associations, options)

@@ -180,7 +180,7 @@ def _groups(rows: Columns, again: Columns) -> tuple[list[dict[str, Any]], Any]:
             told = f"{label}{'' if needed else ', not needed'} ({letter})"
             those = np.isin(keys, own[(again["cause"] == cause) & (doubted != needed)])
             add(told, letter, SCTP_COLOURS[cause], True, those)
-    add("overtaken on its way here (O)", "O", "late", False, late)
+    add("reordered on its way here (O)", "O", "late", False, late)
     add("copy of a packet (C)", "C", "late", False, copy)
     return look(kinds, which)
 

@@ -137,7 +137,7 @@ def _groups(rows: Columns, again: Columns) -> tuple[list[dict[str, Any]], Any]:
     add("sent again (R)", "R", "again", True, (rows["transmission"] > 1) & ~copy & ~late)
     for group in groups(rows["number"], Causes(again["number"], again["cause"], again["need"])):
         add(group.label, group.letter, group.colour, True, group.rows)
-    add("overtaken on its way here (O)", "O", "late", False, late)
+    add("reordered on its way here (O)", "O", "late", False, late)
     add("copy of a packet (C)", "C", "late", False, copy)
     return look(kinds, which)
 
@@ -159,7 +159,7 @@ def _again(rows: Columns, again: Columns) -> Table:
 
 
 def _held(flow: Flow, side: str, known: Known) -> tuple[Table, dict[str, Any]]:
-    """What held the sender back, a row each; and the words for it, with the sentence that sums it up."""
+    """What held the sender back, one row each; and the words for it, with the sentence that sums it up."""
     rows = flow.of(flow.held, side)
     if known.t is not None:
         first, last = (flow.start_ns + round(1e9 * seconds) for seconds in known.t)

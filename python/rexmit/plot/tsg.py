@@ -201,7 +201,7 @@ class _Painter:
         data, late, copy = (rows.len > 0) & self.in_view, rows.late, rows.copy
         again = (rows.transmission > 1) & ~late & ~copy
         self._kind(data & ~again & ~late & ~copy, self.theme.segment, ("segment", "segment", ""))
-        self._kind(data & late, self.theme.late, ("late", "overtaken on its way here (O)", "O"))
+        self._kind(data & late, self.theme.late, ("late", "reordered on its way here (O)", "O"))
         self._kind(data & copy, self.theme.late, ("copy", "copy of a packet (C)", "C"))
         told = np.zeros(len(again), dtype=bool)
         for group in groups(rows.number, self.side.causes) if self.view.causes else []:

@@ -83,7 +83,7 @@ def check(text: str) -> int:
             try:
                 float(word)
             except ValueError:
-                raise UsageError(f"line {at + 1}: {word!r} is no number") from None
+                raise UsageError(f"line {at + 1}: {word!r} is not a number") from None
         if at + texts >= len(lines):
             raise UsageError(f"line {at + 1}: the text after it is missing")
         at += 1 + texts

@@ -32,9 +32,9 @@ class Analysis:
     """The tables that an analysis of a capture gives, as Polars tables; `arrow` and `to_pandas` give others.
 
     Times are ns since 1970 and delays ns; sequence numbers count from the SYN, which is 0; `number` is the
-    packet's number in the capture, as in Wireshark. Tables with a row a packet (`segments`, `sacks`, `rtt`,
-    `chunks`, `sctp_sacks`, `sctp_rtt`) that were not asked for are read from the capture when they are used
-    first. What each column means is in `meaning`.
+    packet's number in the capture, as in Wireshark. Tables with one row per packet (`segments`, `sacks`,
+    `rtt`, `chunks`, `sctp_sacks`, `sctp_rtt`) that were not asked for are read from the capture when they are
+    used first. What each column means is in `meaning`.
     """
 
     def __init__(self, paths: Sequence[Path], options: Options, progress: Progress | None = None) -> None:
@@ -73,37 +73,37 @@ class Analysis:
 
     @property
     def connections(self) -> pl.DataFrame:
-        """A row a TCP connection."""
+        """One row per TCP connection."""
         return self._polars("connections")
 
     @property
     def segments(self) -> pl.DataFrame:
-        """A row a TCP packet."""
+        """One row per TCP packet."""
         return self._polars("segments")
 
     @property
     def sacks(self) -> pl.DataFrame:
-        """A row a SACK block of TCP."""
+        """One row per SACK block of TCP."""
         return self._polars("sacks")
 
     @property
     def retransmissions(self) -> pl.DataFrame:
-        """A row a retransmission of TCP: its cause, delays and evidence."""
+        """One row per retransmission of TCP: its cause, delays and evidence."""
         return self._polars("retransmissions")
 
     @property
     def rtt(self) -> pl.DataFrame:
-        """A row an RTT sample of TCP."""
+        """One row per RTT sample of TCP."""
         return self._polars("rtt")
 
     @property
     def loss_events(self) -> pl.DataFrame:
-        """A row a loss event of TCP."""
+        """One row per loss event of TCP."""
         return self._polars("loss_events")
 
     @property
     def held(self) -> pl.DataFrame:
-        """A row a time in which one thing held a side of a TCP connection back."""
+        """One row per time in which one thing held a side of a TCP connection back."""
         return self._polars("held")
 
     def why(self, connection: int) -> dict[str, str]:
@@ -113,46 +113,46 @@ class Analysis:
         """
         for row in self.connections.filter(pl.col("connection") == connection).iter_rows(named=True):
             return answers(row)
-        raise UsageError(f"no connection {connection}; the table connections has those there are")
+        raise UsageError(f"no connection {connection}; the table connections lists them")
 
     @property
     def associations(self) -> pl.DataFrame:
-        """A row an SCTP association."""
+        """One row per SCTP association."""
         return self._polars("associations")
 
     @property
     def paths(self) -> pl.DataFrame:
-        """A row a path of an association and direction."""
+        """One row per path of an association and direction."""
         return self._polars("paths")
 
     @property
     def streams(self) -> pl.DataFrame:
-        """A row a stream of an association and direction."""
+        """One row per stream of an association and direction."""
         return self._polars("streams")
 
     @property
     def chunks(self) -> pl.DataFrame:
-        """A row a transmission of a DATA chunk of SCTP."""
+        """One row per transmission of a DATA chunk of SCTP."""
         return self._polars("chunks")
 
     @property
     def sctp_sacks(self) -> pl.DataFrame:
-        """A row a SACK of SCTP."""
+        """One row per SACK of SCTP."""
         return self._polars("sctp_sacks")
 
     @property
     def sctp_retransmissions(self) -> pl.DataFrame:
-        """A row a retransmission of a DATA chunk: its class by sctp_trace, cause, delays and evidence."""
+        """One row per retransmission of a DATA chunk: its class by sctp_trace, cause, delays and evidence."""
         return self._polars("sctp_retransmissions")
 
     @property
     def sctp_controls(self) -> pl.DataFrame:
-        """A row a control chunk of SCTP that was sent again."""
+        """One row per control chunk of SCTP that was sent again."""
         return self._polars("sctp_controls")
 
     @property
     def sctp_rtt(self) -> pl.DataFrame:
-        """A row an RTT sample of SCTP."""
+        """One row per RTT sample of SCTP."""
         return self._polars("sctp_rtt")
 
     @property
@@ -174,7 +174,7 @@ class Analysis:
         try:
             return sctp_evidence(row) if "tsn" in row else evidence(row)
         except (KeyError, TypeError, AttributeError) as error:
-            lacks = f"it has no {error}" if isinstance(error, KeyError) else "it is none"
+            lacks = f"it has no {error}" if isinstance(error, KeyError) else "this is not one"
             raise UsageError(
                 f"explain takes a whole row of retransmissions as a dict, and {lacks}; give such as "
                 "found.retransmissions.row(0, named=True)"
@@ -239,7 +239,7 @@ class Analysis:
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """What tells whether a file is still the same: which it is, size, time. None for what is no file."""
+    """What tells whether a file is still the same: which it is, size, time. None for what is not a file."""
     try:
         found = path.stat()
     except OSError:
@@ -274,17 +274,17 @@ class PairAnalysis:
 
     @property
     def pairs(self) -> pl.DataFrame:
-        """A row a direction of each connection that both captures hold: delays, and what was lost where."""
+        """One row per direction of each connection in both captures: delays, and what was lost where."""
         return self._polars("pairs")
 
     @property
     def retransmissions(self) -> pl.DataFrame:
-        """A row a retransmission, judged by both captures."""
+        """One row per retransmission, judged by both captures."""
         return self._polars("pair_retransmissions")
 
     @property
     def crossings(self) -> pl.DataFrame:
-        """A row a packet: when it was in each capture, and what became of it."""
+        """One row per packet: when it was in each capture, and what became of it."""
         return self._polars("crossings")
 
     @property

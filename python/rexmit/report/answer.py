@@ -67,7 +67,7 @@ class Answer:
 
     @property
     def rows(self) -> list[list[str]]:
-        """A row a factor, as `HEADS` names them."""
+        """One row per factor, as `HEADS` names them."""
         unit = self.quantity.unit if self.quantity else ""
         return [
             [

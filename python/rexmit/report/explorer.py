@@ -125,7 +125,7 @@ def factor_record(factor: Factor, title: str) -> dict[str, Any]:
 
 
 def sizes(factor: Factor) -> tuple[list[float] | None, str]:
-    """The levels of a factor as numbers, and their unit; None where they are no quantities."""
+    """The levels of a factor as numbers, and their unit; None where they are not quantities."""
     labels = factor.labels
     known = as_numbers(labels)
     if known is not None:

@@ -36,7 +36,7 @@ _ESTIMATES = {
     "rate_bit_s": "payload, each byte once, over time, bit/s",
     "rtt_ns": "mean of unambiguous RTT samples, ns",
     "f": "rate x RTT / MSS, segments (equation 4.9)",
-    "f_samples": "mean segments outstanding when those segments were sent that gave a sample",
+    "f_samples": "mean segments outstanding when the segments that gave a sample were sent",
     "w": "mean peak W, segments",
 }
 
@@ -45,8 +45,8 @@ FLOWS: Columns = {
     "sender": (pl.String, "address and port of the side"),
     "receiver": (pl.String, "address and port of the other side"),
     "applies": (pl.String, "whether the formula may be applied: `yes`, `unclear`, `no`"),
-    "failed": (pl.String, "names of the conditions that forbid it, apart by commas"),
-    "unseen": (pl.String, "names of the conditions of which the capture says nothing, apart by commas"),
+    "failed": (pl.String, "names of the conditions that forbid it, separated by commas"),
+    "unseen": (pl.String, "names of the conditions the capture says nothing about, separated by commas"),
     "mss": (pl.Int64, "payload of a full segment, bytes"),
     "segments": (pl.Int64, "segments sent on the wire, of the whole flow"),
     "loss_events": (pl.Int64, "loss events of the whole flow"),
@@ -58,8 +58,8 @@ FLOWS: Columns = {
     "cwnd_from": (pl.String, "what W comes from: `urgent pointer` or `outstanding`"),
     "kept": (pl.Float64, "share of W that a loss leaves"),
     "segments_per_round": (pl.Float64, "growth after it, segments for each round trip"),
-    "bend": (pl.Float64, "0 for growth in a line, above 0 where it slows down, below 0 where it speeds up"),
-    "window_cycles": (pl.Int64, "cycles of the measurement window; none, as all that follows, without one"),
+    "bend": (pl.Float64, "0 for linear growth, above 0 where it slows down, below 0 where it speeds up"),
+    "window_cycles": (pl.Int64, "cycles of the measurement window; none, like all that follows, without one"),
     "window_period": (pl.Int64, "1, or 2 where every second cycle is alike"),
     "window_start_ns": (pl.Int64, "its beginning, ns since 1970"),
     "window_end_ns": (pl.Int64, "its end"),
@@ -82,7 +82,7 @@ FLOWS: Columns = {
 CYCLES: Columns = {
     **KEY,
     "cycle": (pl.Int64, "its number, from 1; the first one follows slow start"),
-    "start_ns": (pl.Int64, "when the packet was sent whose loss begins it, ns since 1970"),
+    "start_ns": (pl.Int64, "when the packet whose loss begins it was sent, ns since 1970"),
     "time_ns": (pl.Int64, "its length"),
     "w": (pl.Float64, "its peak, reached at its beginning, segments"),
     "segments": (pl.Int64, "segments sent, the lost ones counted"),
@@ -111,7 +111,7 @@ PREDICTIONS: Columns = {
     "p": (pl.Float64, "p of the measurement"),
     "f": (pl.Float64, "average window that the formula gives for it, segments"),
     "rate_bit_s": (pl.Float64, "rate that it gives, bit/s"),
-    "error": (pl.Float64, "how much more that is than was measured, a share: of f and of the rate"),
+    "error": (pl.Float64, "how far that exceeds the measured value, as a share: of f and of the rate"),
     "f_delivered": (pl.Float64, "the same for p_delivered"),
     "rate_delivered_bit_s": (pl.Float64, "the same for p_delivered"),
     "error_delivered": (pl.Float64, "the same for p_delivered"),
@@ -146,23 +146,23 @@ class TcpFriendly:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """A row a direction with enough data: may the formula be applied, and the measures."""
+        """One row per direction with enough data: may the formula be applied, and the measures."""
         return self._frame("flows", (row for key, one in self._each() for row in [_flow(key, one)]))
 
     @property
     def cycles(self) -> pl.DataFrame:
-        """A row a congestion-avoidance cycle."""
+        """One row per congestion-avoidance cycle."""
         frames = [_cycles(key, one) for key, one in self._each()]
         return pl.concat([self._frame("cycles", []), *frames])
 
     @property
     def conditions(self) -> pl.DataFrame:
-        """A row a condition of a direction, in the order of the study, then further reasons."""
+        """One row per condition of a direction, in the order of the study, then further reasons."""
         return self._frame("conditions", (row for key, one in self._each() for row in _conditions(key, one)))
 
     @property
     def predictions(self) -> pl.DataFrame:
-        """A row a formula and direction that has a measurement, whether or not the formula may be applied."""
+        """One row per formula and direction with a measurement, whether or not the formula may be applied."""
         rows = (row for key, one in self._each() for row in predictions(key, one))
         return self._frame("predictions", rows)
 

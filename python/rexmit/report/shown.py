@@ -28,7 +28,7 @@ _SAYS = {"yes": "Yes.", "unclear": "As far as can be seen.", "no": "No."}
 
 
 def analysis_html(found: Analysis) -> str:
-    """A row a direction that carries data: how much, how fast, and what was sent again, by cause."""
+    """One row per direction that carries data: how much, how fast, and what was sent again, by cause."""
     names = printable(", ".join(path.name for path in found.captures))
     kinds = [plural(getattr(found, f"{key}s").height, f"{kind} {key}") for key, kind, _ in _FLOWS]
     parts = [_line(f"{plural(found.summary.packets, 'packet')}, {', '.join(kinds)}")]
@@ -43,7 +43,7 @@ def analysis_html(found: Analysis) -> str:
 
 
 def friendly_html(found: TcpFriendly) -> str:
-    """A row a direction: whether the TCP-friendly formula may be applied, and the measures."""
+    """One row per direction: whether the TCP-friendly formula may be applied, and the measures."""
     flows = found.flows
     several = flows["capture"].n_unique() > 1
     heads = ("connection", "sender", "may be applied", "p", "F", "RTT", "rate")

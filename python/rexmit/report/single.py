@@ -147,7 +147,7 @@ def _time_sequence(results: Results, run: int) -> Iterator[tuple[str, Figure]]:
             name = (flow_names(scenario) or ["connection 0"])[0]
             yield "time-sequence", graph_of(flow, "tsg", View(title=f"{results.title}, run {run}: {name}"))
     except RexmitError:
-        # What is no TCP, or cannot be run again, has no such graph.
+        # What is not TCP, or cannot be run again, has no such graph.
         return
 
 

@@ -31,7 +31,7 @@ def notices_of(results: Results) -> list[str]:
     if written != version():
         notices.append(
             f"The study was run by rexmit {written}, and this report is of {version()}: a run is run again "
-            "only where it comes out as it is stored."
+            "only if its result matches the stored one."
         )
     if results.shard is not None:
         notices.append(

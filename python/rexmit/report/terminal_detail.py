@@ -208,7 +208,7 @@ def _opening(row: Row) -> str:
     if row["syn"] and row["syn_ack"]:
         return "opened here"
     seen = "a SYN without answer" if row["syn"] else "a SYN-ACK without SYN" if row["syn_ack"] else ""
-    return seen or "its opening was not seen; the sender of the first packet stands for the client"
+    return seen or "its opening was not seen; the sender of the first packet is taken for the client"
 
 
 def _ending(row: Row) -> str:
@@ -298,7 +298,7 @@ _SEGMENTS: tuple[Fact, ...] = (
     ("throughput", _get("throughput_bit_s", rate)),
     ("sent again", _again),
     ("causes", _causes),
-    ("overtaken on their way", _get("reordered_packets", count)),
+    ("reordered on the path", _get("reordered_packets", count)),
     ("copies", _get("copies", count)),
     ("damaged on the path", _get("damaged", count)),
     ("acknowledged, not in the capture", _get("unseen_bytes", size)),
@@ -332,7 +332,7 @@ _ACKS: tuple[Fact, ...] = (
     ("duplicate ACKs", _get("duplicate_acks", count)),
     ("ACKs with SACK blocks", _get("sack_acks", count)),
     ("DSACKs", _get("dsacks", count)),
-    ("SACK reports taken back of its data", _get("reneged", count)),
+    ("SACKed data reneged on", _get("reneged", count)),
 )
 
 _LOSSES: tuple[Fact, ...] = (
@@ -365,7 +365,7 @@ _SCTP_SIDE: tuple[Fact, ...] = (
     ("causes", _causes),
     ("not needed", _get("not_needed", count)),
     ("control chunks sent again", _get("control_retransmissions", count)),
-    ("chunks overtaken on their way", _get("reordered_chunks", count)),
+    ("chunks reordered on the path", _get("reordered_chunks", count)),
     ("copies", _get("copies", count)),
     ("damaged on the path", _get("damaged", count)),
     ("acknowledged, not in the capture", _get("unseen_chunks", count)),

@@ -15,7 +15,7 @@ _HEAD = "{:>8}  {:>14}  {:<6}  "
 
 
 def print_listing(console: Console, kind: str, flow: Row, packets: Sequence[Packet]) -> None:
-    """Prints a line a packet and one more for each further chunk that was sent again."""
+    """Prints one line per packet and one more for each further chunk that was sent again."""
     console.print(Text(_title(kind, flow), style=STRONG))
     for line in listing_lines(kind, packets):
         console.print(line, soft_wrap=True)

@@ -70,15 +70,11 @@ def clock_lines(clock: dict[str, Any], matched: bool) -> Iterator[str]:
     """How the clocks stand, how well that is known, and when they were set."""
     method = clock["method"]
     if method == "unknown":
-        what = (
-            "No packet is the only one of its kind in both captures"
-            if matched
-            else "No packet is in both captures"
-        )
+        what = "No packet is unique in both captures" if matched else "No packet is in both captures"
         yield f"{what}; nothing is known of their clocks." + (" Delays are not corrected." if matched else "")
         return
     if method == "same":
-        yield "Both captures were made by one clock, as you say: delays are true."
+        yield "Both captures were stamped by one clock, as you say: delays are true."
         return
     low, high = clock["offset_low_ns"], clock["offset_high_ns"]
     bounds = [] if low is None or high is None else [low, high]
@@ -86,7 +82,7 @@ def clock_lines(clock: dict[str, Any], matched: bool) -> Iterator[str]:
     way = "less" if clock["offset_ns"] < 0 else "more"
     text = f"B's clock shows {offset.lstrip('-')} {way} than A's"
     if around:
-        text += f" (B less A: between {around[0]} and {around[1]})"
+        text += f" (B minus A: between {around[0]} and {around[1]})"
     text += _skew_text(clock)
     if method == "one-way":
         yield f"{text}. Packets of one direction only: delays are those above the smallest."
@@ -100,7 +96,7 @@ def clock_lines(clock: dict[str, Any], matched: bool) -> Iterator[str]:
         more = "more" if step["size_ns"] > 0 else "less"
         yield (
             f"A clock was set: from {at} UTC by A's clock on, B's shows "
-            f"{duration(abs(step['size_ns']))} {more} than before, against A's. Delays are corrected by this."
+            f"{duration(abs(step['size_ns']))} {more} than before, against A's. Delays are corrected for it."
         )
     if len(steps) > MOST_STEPS:
         yield f"{len(steps) - MOST_STEPS:,} more steps of a clock: --json has all"
@@ -128,7 +124,7 @@ def unseen_lines(row: Row) -> Iterator[str]:
         yield f"{who}: {plural(row['not_sent'], 'packet')} seen at {far} only: missed by {near}"
     if row["not_comparable"]:
         number = plural(row["not_comparable"], "packet")
-        yield f"{who}: {number} seen at {near} only, while {far} was perhaps not recording: not called lost"
+        yield f"{who}: {number} seen at {near} only, while {far} was perhaps not recording: not taken as lost"
 
 
 def pair_lines(paired: Paired) -> Iterator[Text]:

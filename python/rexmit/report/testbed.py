@@ -296,7 +296,7 @@ _PATH = PATH_WORDS | {
 _RUN = {
     "limit": "ends at the latest after",
     "measure.every": "connections and links measured every",
-    "measure.sample": "queues looked at every",
+    "measure.sample": "queues sampled every",
     "intervals": "measured by intervals of",
     "messages": "latency of messages",
     "retransmissions": "retransmissions counted by cause",

@@ -52,7 +52,7 @@ def with_column(
     told = {key: text for key, text in about.items() if text}
     for key, text in told.items():
         if not isinstance(text, str) or one_line(text) != text:
-            raise UsageError(f"add_column: {key}: {one_line(repr(text))} is no text of one line")
+            raise UsageError(f"add_column: {key}: {one_line(repr(text))} is not text of one line")
     metadata = {MARK: b"yes", **{key.encode(): text.encode() for key, text in told.items()}}
     field = pa.field(name, values.type, metadata=metadata)
     if name in table.column_names:
@@ -74,7 +74,7 @@ def store(table: pa.Table, folder: Path) -> None:
 def _check_name(schema: pa.Schema, name: object, replace: bool) -> None:
     if not isinstance(name, str) or not name.strip() or one_line(name) != name:
         raise UsageError(
-            f"add_column: {one_line(repr(name))} is no name of a column; give a text such as 'silence_ms'"
+            f"add_column: {one_line(repr(name))} is not a name of a column; give a text such as 'silence_ms'"
         )
     known = {one.lower(): one for one in schema.names}
     if name.lower() in known:
@@ -102,7 +102,9 @@ def _values(table: pa.Table, name: str, given: Given) -> Sequence[Any]:
     if isinstance(given, Mapping):
         runs = table.column("run").to_pylist()
         if unknown := [run for run in given if run not in set(runs)]:
-            raise UsageError(f"add_column: {name}: {one_line(repr(unknown[0]))} is no run of these results")
+            raise UsageError(
+                f"add_column: {name}: {one_line(repr(unknown[0]))} is not a run of these results"
+            )
         return [given.get(run) for run in runs]
     if callable(given) and not isinstance(given, pl.Series):
         return [given(row) for row in table.to_pylist()]
@@ -111,8 +113,8 @@ def _values(table: pa.Table, name: str, given: Given) -> Sequence[Any]:
     except TypeError:
         text = one_line(repr(given))[:60]
         raise UsageError(
-            f"add_column: {name}: {text} is no values; give a list or series with one for each run, a dict "
-            "by run, or a function of a run's row"
+            f"add_column: {name}: {text} is not a set of values; give a list or series with one for each "
+            "run, a dict by run, or a function of a run's row"
         ) from None
 
 
@@ -133,7 +135,7 @@ def _numbers(name: str, values: Sequence[Any], table: pa.Table) -> pa.Array:
         if number is _WRONG:
             run = table.column("run")[at].as_py()
             raise UsageError(
-                f"add_column: {name}: {one_line(repr(value))[:60]} of run {run} is no number; give finite "
+                f"add_column: {name}: {one_line(repr(value))[:60]} of run {run} is not a number; give finite "
                 "numbers, and None where there is none"
             )
         found.append(number)  # type: ignore[arg-type]
@@ -152,7 +154,7 @@ _WRONG = object()
 
 
 def _number(value: Any) -> object:
-    """The value as Python's number, None where there is none; a mark for what is no number."""
+    """The value as Python's number, None where there is none; a mark for what is not a number."""
     import polars as pl
 
     if hasattr(value, "item") and not isinstance(value, pl.Series):

@@ -108,8 +108,10 @@ def numbers_of(text: str, least: int, most: int) -> Sequence[int]:
         try:
             ends = int(first), int(last if dots else first)
         except ValueError:
-            raise UsageError(f"{part.strip()!r} is no number of a run; write such as 17,18,40..60") from None
+            raise UsageError(
+                f"{part.strip()!r} is not a run number; write for example 17,18,40..60"
+            ) from None
         if ends[0] > ends[1] or ends[0] < least or ends[1] > most:
-            raise UsageError(f"{part.strip()}: there are the runs {least} to {most}; the smaller goes first")
+            raise UsageError(f"{part.strip()}: the runs are {least} to {most}; give the smaller one first")
         found |= dict.fromkeys(range(ends[0], ends[1] + 1))
     return list(found)

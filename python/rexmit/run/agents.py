@@ -267,7 +267,7 @@ def _widen(descriptor: int) -> None:
 
 
 def _read(line: bytes) -> dict[str, Any]:
-    """A line that is no answer; nothing where it is not whole."""
+    """A line that is not an answer; nothing where it is not whole."""
     try:
         told: dict[str, Any] = json.loads(line)
     except ValueError:

@@ -137,7 +137,7 @@ class ModelBackend:
         if LINUX not in self._plan.stacks():
             if self._options.kernel is not None:
                 raise UsageError(
-                    "kernel: is of guests, which backend uml has and hosts that are Linux (`linux:`); "
+                    "kernel: is for guests, which backend uml has, and for hosts that are Linux (`linux:`); "
                     f"{self.name} has none here"
                 )
             return None
@@ -356,4 +356,4 @@ def to_json(value: Any) -> str:
     try:
         return json.dumps(value, default=str, allow_nan=False)
     except ValueError:
-        raise ValueError("nan and inf are no values of a setting; write a finite one") from None
+        raise ValueError("nan and inf are not values of a setting; write a finite one") from None

@@ -20,7 +20,7 @@ from rexmit.study.network import is_network
 
 CAPTURE_CHOICES = ("none", "failed", "all")
 HOSTS = ("server", "client")
-"""The hosts of a scenario that is no network."""
+"""The hosts of a scenario that is not a network."""
 
 CAPTURE_NAME = re.compile(r"run-([0-9]{8,10})-([\w-]+)\.pcapng", re.ASCII)
 """The name of a capture in a results folder: the number of the run, and the host."""

@@ -14,7 +14,7 @@ _OWN = ("", "swapper", "rexmit-guest", "_guest")
 def spinning(console: Path) -> str:
     """That a program runs and does not sleep, in words that follow others; nothing where that is not so."""
     program = running(console)
-    return "" if program in _OWN else f": {program} runs and does not sleep, so the clock stands"
+    return "" if program in _OWN else f": {program} runs and does not sleep, so the clock stands still"
 
 
 def running(console: Path) -> str:

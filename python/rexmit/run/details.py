@@ -98,37 +98,37 @@ class Detail:
 
 
 INTERVALS = Detail("intervals", 'intervals = "5 s"', "nothing was measured by intervals")
-"""A row an interval and sender."""
+"""One row per interval and sender."""
 
 RETRANSMISSIONS = Detail("retransmissions", "retransmissions = true", "retransmissions were not counted")
 """A row for each number and class of the retransmissions of a sender."""
 
 MESSAGES = Detail("messages", "messages = true", "messages were not measured")
-"""A row a connection with a sender: how late its messages were."""
+"""One row per connection with a sender: how late its messages were."""
 
 PROGRAMS = Detail(
     "programs", 'hosts.client.program = "..."', "no host ran a program", lambda spec: spec.has_programs
 )
-"""A row a program: its exit code and what it printed."""
+"""One row per program: its exit code and what it printed."""
 
 _MEASURE = 'measure = { every = "1 s" }'
 _UNMEASURED = "connections and links were not measured"
 
 TRANSFERS = Detail("transfers", "measure = {}", _UNMEASURED, lambda spec: spec.measures)
-"""A row a connection: its completion time, its goodput, what it sent again, its round-trip times."""
+"""One row per connection: its completion time, its goodput, what it sent again, its round-trip times."""
 
 LINKS = Detail("links", "measure = {}", _UNMEASURED, lambda spec: spec.measures)
-"""A row a direction of a link: its utilisation, its drops, its queue."""
+"""One row per direction of a link: its utilisation, its drops, its queue."""
 
 TRANSFERS_OVER_TIME = Detail(
     "transfers_over_time", _MEASURE, _UNMEASURED + " over time", lambda spec: spec.measures_over_time
 )
-"""A row an interval and connection that delivered something in it."""
+"""One row per interval and connection that delivered something in it."""
 
 LINKS_OVER_TIME = Detail(
     "links_over_time", _MEASURE, _UNMEASURED + " over time", lambda spec: spec.measures_over_time
 )
-"""A row an interval and direction of a link."""
+"""One row per interval and direction of a link."""
 
 DETAILS = (
     INTERVALS,

@@ -190,7 +190,7 @@ def _run(job: Path, listener: Listener, alone: bool) -> dict[str, Any]:
     if said.nothing():
         _tidy(listener)
     why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-    return said.over(f"the emulator was ended {why}; COMMAND and all that it had made were ended too")
+    return said.over(f"the emulator was ended {why}; COMMAND and all that it had started were ended too")
 
 
 def _run_virtual(options: EmulationOptions, guest: Guest, folder: Path, listener: Listener) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def _run_virtual(options: EmulationOptions, guest: Guest, folder: Path, listener
     job["environment"] = [*os.environ.items(), ("TMPDIR", "/run"), *options.environment.items()]
     if (why := open_because()) is not None:
         listener.note(
-            f"warning: the guest cannot be shut in on this machine ({why}): "
+            f"warning: the guest cannot be confined on this machine ({why}): "
             "its programs can write wherever you can"
         )
     said = _Last(Listener(listener.note, _now_and_then(listener.now, options.beat_ns)))

@@ -57,7 +57,7 @@ def open_because() -> str | None:
             command = script_command("_cage.py", json.dumps(plan), "/bin/sh", "-c", ":")
             tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
             if tried.returncode != 0:
-                return one_line(tried.stderr) or "it cannot be told why"
+                return one_line(tried.stderr) or "the reason is not known"
     return None
 
 
@@ -140,7 +140,7 @@ def agent_program() -> Path:
 def _part(name: str) -> Path:
     path = Path(_native.__file__).with_name(name)
     if not path.exists():
-        raise RexmitError(f"{path}: is missing: install rexmit anew, or run `make setup`")
+        raise RexmitError(f"{path}: is missing: reinstall rexmit, or run `make setup`")
     return path
 
 

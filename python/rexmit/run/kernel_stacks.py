@@ -58,8 +58,8 @@ def provide(
         kernel = find_kernel(name=name or default, prefer=prefer)
         if PATCH not in kernel.patches:
             raise KernelError(
-                f"{kernel.path}: its time does not go in steps, since the patch {PATCH} is missing: build it "
-                "anew with `rexmit kernel build`"
+                f"{kernel.path}: its clock does not go in steps, since the patch {PATCH} is missing: "
+                "rebuild it with `rexmit kernel build`"
             )
         command, environment = _boot(kernel)
         _native.provide_kernel(name or "", kernel.version, command, environment)

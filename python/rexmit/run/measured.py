@@ -311,7 +311,7 @@ def _convergence(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
     fair = np.add.reduceat(bytes_, at) / rows.counts(which)[run]
     all_there = np.diff(np.append(at, len(bytes_))) == rows.counts(which)[run]
     most, least = np.maximum.reduceat(bytes_, at), np.minimum.reduceat(bytes_, at)
-    # The last interval may be a moment long; a share of nothing is no share.
+    # The last interval may be a moment long; a share of nothing is not a share.
     well = all_there & (most <= one.within * fair) & (least * one.within >= fair) & (begins >= last[run])
     follows = np.append(False, well[1:] & well[:-1] & (run[1:] == run[:-1]) & (begins[1:] == ends[:-1]))
     spell = np.maximum.accumulate(np.where(follows, 0, np.arange(len(run))))

@@ -61,7 +61,7 @@ def merge_results(
     levels must then have as many runs. Captures and tables of single runs go along under their new numbers.
     Shards of one study (`--shard i/n`) must all be there, and give the very folder of a run on one machine.
 
-    Raises StoreError of one line that names what differs, which runs are missing, or which are there twice;
+    Raises StoreError of one line that names what differs, which runs are missing, or which appear twice;
     with `skip_duplicates` these are taken once, if they agree.
     """
     started = now()
@@ -143,7 +143,7 @@ def _check_same_study(sources: Sequence[_Source]) -> None:
         if difference is None and names[0] != names[1]:
             difference = f"vary was {', '.join(names[0]) or 'nothing'}, is {', '.join(names[1]) or 'nothing'}"
         if difference is None and _responses(first).column_names != _responses(other).column_names:
-            difference = "the columns of runs.parquet are others"
+            difference = "the columns of runs.parquet differ"
         if difference:
             raise _differs(first, other, difference)
 
@@ -166,7 +166,8 @@ def _record(source: _Source) -> dict[str, Any]:
 
 def _differs(first: _Source, other: _Source, difference: str) -> StoreError:
     return StoreError(
-        f"{other.folder}: is of another study than {first.folder}: {difference}; merge results of one study"
+        f"{other.folder}: is of a different study from {first.folder}: {difference}; "
+        "merge results of one study"
     )
 
 
@@ -204,7 +205,7 @@ def _heights(labels: Sequence[Any], rising: bool = False) -> list[float] | None:
 
 
 def _numbered(sources: Sequence[_Source], factors: tuple[Factor, ...], skip: bool) -> pl.DataFrame:
-    """A row a run, in the order of the joined design.
+    """One row per run, in the order of the joined design.
 
     Columns: `point` (number of its combination of levels), `seed`, `replication` (under that seed), `source`,
     `run` (its number there), `row` (among the rows of all), `place` (its replication in the joined design).

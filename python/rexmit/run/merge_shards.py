@@ -60,7 +60,7 @@ def shards_among(folders: Sequence[Path]) -> bool:
     are = [shard_of(read_study(folder)) is not None for folder in folders]
     if any(are) and not all(are):
         whole, part = folders[are.index(False)], folders[are.index(True)]
-        raise StoreError(f"{part}: is a shard, and {whole} is none; merge the shards of {part} first")
+        raise StoreError(f"{part}: is a shard, and {whole} is not; merge the shards of {part} first")
     return any(are)
 
 
@@ -114,8 +114,8 @@ def _check_same(parts: Sequence[_Part]) -> None:
         difference = difference or first_difference(*layouts)
         if difference:
             raise StoreError(
-                f"{other.folder}: is of another study than {first.folder}: {difference}; merge shards of one "
-                "study"
+                f"{other.folder}: is of a different study from {first.folder}: {difference}; merge "
+                "shards of one study"
             )
 
 
@@ -136,12 +136,12 @@ def _ordered(parts: Sequence[_Part], skip_duplicates: bool) -> list[_Part]:
             found[number] = part
         elif not skip_duplicates:
             raise StoreError(
-                f"{part.folder}: is shard {number}/{count}, which {found[number].folder} is, too; name one "
+                f"{part.folder}: is shard {number}/{count}, and so is {found[number].folder}; name one "
                 "of them, or give --skip-duplicates"
             )
         elif not filecmp.cmp(part.folder / RUNS, found[number].folder / RUNS, shallow=False):
             raise StoreError(
-                f"{part.folder}: is shard {number}/{count}, which {found[number].folder} is, too, with other "
+                f"{part.folder}: is shard {number}/{count}, and so is {found[number].folder}, with other "
                 "runs: one of the two is damaged, or something beside the study changed"
             )
     lacking = [n for n in range(1, count + 1) if n not in found]

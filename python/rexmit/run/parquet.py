@@ -52,7 +52,7 @@ def whole_table(path: Path, kind: Kind = TABLE) -> pa.Table:
     if needed > _memory() // 2:
         raise kind.error(
             f"{path}: has {found.num_rows:,} rows, which take some {needed / GIB:,.0f} GiB of memory, more "
-            "than half of the machine's; ask it with rexmit sql, or read it piece by piece"
+            "than half of the machine's; query it with rexmit sql, or read it piece by piece"
         )
     with _in_utf8():
         return pq.read_table(path)
@@ -60,7 +60,7 @@ def whole_table(path: Path, kind: Kind = TABLE) -> pa.Table:
 
 @contextmanager
 def _in_utf8() -> Iterator[None]:
-    """What Arrow says where names in a file are no text is an error of Arrow, as every other damage."""
+    """What Arrow says where names in a file are not text is an error of Arrow, as every other damage."""
     try:
         yield
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""Finished runs of a study under way: a file a chunk, neighbours joined so that the files stay few."""
+"""Finished runs of a study under way: one file per chunk, neighbours joined so that the files stay few."""
 
 from __future__ import annotations
 

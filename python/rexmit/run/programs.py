@@ -57,7 +57,7 @@ def start_of(scenario: Mapping[str, Any]) -> int:
             when = datetime.fromisoformat(str(given))
         except ValueError:
             raise StudyError(
-                f'programs.date: {given!r} is no time; allowed: such as "2026-07-01T12:00" (UTC)'
+                f'programs.date: {given!r} is not a time; allowed: such as "2026-07-01T12:00" (UTC)'
             ) from None
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
     if not _FIRST <= when <= _LAST:

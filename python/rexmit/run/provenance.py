@@ -88,13 +88,13 @@ def read_provenance(path: Path) -> dict[str, Any]:
     """
     found = read_json(path, PROVENANCE)
     if not isinstance(found, dict):
-        raise StoreError(f"{path}: is no table")
+        raise StoreError(f"{path}: is not a table")
     for key in ("sessions", "sources"):
         entries = found.get(key, [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise StoreError(f"{path}: {key}: is no list of tables")
+            raise StoreError(f"{path}: {key}: is not a list of tables")
     if not isinstance(found.get("packages", {}), dict):
-        raise StoreError(f"{path}: packages: is no table")
+        raise StoreError(f"{path}: packages: is not a table")
     return found
 
 

@@ -65,7 +65,7 @@ class RealBackend(ModelBackend):
         """None: both hosts have the kernel of the backend."""
         if self._options.kernel is not None and self.real_time:
             raise UsageError(
-                f"kernel: is of guests, which backend {self.name} has not: its kernel is this machine's"
+                f"kernel: is for guests, which backend {self.name} lacks: its kernel is this machine's"
             )
 
     def command(self, job: Path, folder: Path) -> list[str]:
@@ -77,7 +77,7 @@ class RealBackend(ModelBackend):
         if self._spec.design.sequence is not None:
             raise StudyError(
                 f"{self._where}: design.sequence: on backend {self.name} every run begins at hosts that "
-                "know of no other; leave it out, or take backend model"
+                "remember no other run; leave it out, or use backend model"
             )
         warnings = super().check(step)
         self._check_programs()

@@ -42,7 +42,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     path = folder / STUDY_JSON
     record = read_json(path, RECORD)
     if not isinstance(record, dict):
-        raise StoreError(f"{path}: {_short(record)} is no table")
+        raise StoreError(f"{path}: {_short(record)} is not a table")
     check_schema(record, folder)
     missing = [key for key, (_, needed, _) in STUDY_KEYS.items() if needed and key not in record]
     if missing:
@@ -75,7 +75,7 @@ def check_columns(schema: pa.Schema, record: Mapping[str, Any], path: Path) -> N
             raise StoreError(f"{path}: has {many} column {_short(name)}, which its {STUDY_JSON} names")
     for name in ("completed", "error", "time_ns"):
         if schema.names.count(name) != 1:
-            raise StoreError(f"{path}: has no column {name}, so it is no table of runs")
+            raise StoreError(f"{path}: has no column {name}, so it is not a table of runs")
     known = {**run_columns(), **responses()}
     for name in known.keys() & set(schema.names):
         test, what = _test(known[name])
@@ -107,13 +107,13 @@ def _faults(record: dict[str, Any]) -> Iterator[str]:
             if key != "file":  # which is null where there was none
                 record.pop(key, None)
         elif not _is(value, kind):
-            yield f"{key}: {_short(value)} is no {_KINDS[kind]}"
+            yield f"{key}: {_short(value)} is not {_KINDS[kind]}"
     for key in ("name", "backend", "version"):
         if not record[key].strip() or len(record[key]) > LONGEST_NAME:
-            yield f"{key}: {_short(record[key])} is empty or longer than {LONGEST_NAME} letters"
+            yield f"{key}: {_short(record[key])} is empty or longer than {LONGEST_NAME} characters"
     for key, (kind, _, _) in STUDY_KEYS.items():
         if kind == "string" and len(record.get(key) or "") > LONGEST_TEXT:
-            yield f"{key}: is longer than {LONGEST_TEXT} letters"
+            yield f"{key}: is longer than {LONGEST_TEXT} characters"
     yield from _of_scenario(record["scenario"])
     yield from _of_design(record)
     yield from _of_lists(record)
@@ -123,19 +123,19 @@ def _of_scenario(scenario: dict[str, Any]) -> Iterator[str]:
     """The shape that every scenario has had; the native code knows its keys, and judges before it runs."""
     for key in ("hosts", "path", "alternate"):
         if not isinstance(scenario.get(key) or {}, dict):
-            yield f"scenario.{key}: {_short(scenario[key])} is no table"
+            yield f"scenario.{key}: {_short(scenario[key])} is not a table"
     for name, host in (scenario.get("hosts") or {}).items():
         if not isinstance(host, dict):
-            yield f"scenario.hosts.{name}: {_short(host)} is no table"
+            yield f"scenario.hosts.{name}: {_short(host)} is not a table"
         else:
             yield from _of_stack(f"scenario.hosts.{name}.stack", host.get("stack"))
     transfers = scenario.get("transfers", [])
     if not isinstance(transfers, list):
-        yield f"scenario.transfers: {_short(transfers)} is no list"
+        yield f"scenario.transfers: {_short(transfers)} is not a list"
         return
     for number, transfer in enumerate(transfers):
         if not isinstance(transfer, dict):
-            yield f"scenario.transfers[{number}]: {_short(transfer)} is no table"
+            yield f"scenario.transfers[{number}]: {_short(transfer)} is not a table"
 
 
 def _of_stack(key: str, stack: Any) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _of_design(record: dict[str, Any]) -> Iterator[str]:
         key = f"factors[{number}]"
         name = one.get("name") if isinstance(one, dict) else None
         if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
-            yield f"{key}: {_short(one)} is no factor with a name"
+            yield f"{key}: {_short(one)} is not a factor with a name"
             return
         try:
             factors.append(factor_from_record(one))
@@ -163,7 +163,7 @@ def _of_design(record: dict[str, Any]) -> Iterator[str]:
     names = Counter(name for factor in factors for name in (factor.name, *factor.settings))
     for name, times in names.items():
         if times > 1:
-            yield f"factors: {_short(name)} stands there twice"
+            yield f"factors: {_short(name)} appears twice"
     try:
         runs = parse_design(_design_table(record), factors).runs
     except RexmitError as error:
@@ -184,15 +184,15 @@ def _of_levels(key: str, factor: Factor) -> Iterator[str]:
 def _of_lists(record: dict[str, Any]) -> Iterator[str]:
     for number, seed in enumerate(record.get("seeds", [])):
         if not _is(seed, "integer") or not 0 <= seed <= LARGEST_SEED:
-            yield f"seeds[{number}]: {_short(seed)} is no seed from 0 to {LARGEST_SEED}"
+            yield f"seeds[{number}]: {_short(seed)} is not a seed from 0 to {LARGEST_SEED}"
     if "seeds" in record and not record["seeds"]:
         yield "seeds: is empty"
     for number, patch in enumerate(record.get("patches", [])):
         if not isinstance(patch, str):
-            yield f"patches[{number}]: {_short(patch)} is no text"
+            yield f"patches[{number}]: {_short(patch)} is not text"
     for number, kernel in enumerate(record.get("kernels", [])):
         if not isinstance(kernel, dict) or not isinstance(kernel.get("hash"), str):
-            yield f"kernels[{number}]: {_short(kernel)} is no kernel with a hash"
+            yield f"kernels[{number}]: {_short(kernel)} is not a kernel with a hash"
     try:
         shard = shard_of(record)
         if shard is not None:
@@ -206,7 +206,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 _TYPES: dict[str, type] = {"string": str, "integer": int, "array": list, "object": dict}
-_KINDS = {"string": "text", "integer": "whole number", "array": "list", "object": "table"}
+_KINDS = {"string": "text", "integer": "a whole number", "array": "a list", "object": "a table"}
 
 
 def _short(value: Any) -> str:

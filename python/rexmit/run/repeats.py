@@ -71,7 +71,7 @@ def repeats(run: int, hosts: Sequence[str], capture: Capture) -> Repeats:
     for one, other in zip(*left, strict=True):
         for name in ("code", "output", "errors", "file"):
             if one[name] != other[name]:
-                return Repeats(run, "none", f"{one['host']}.{name} was another one the second time")
+                return Repeats(run, "none", f"{one['host']}.{name} differed the second time")
     return Repeats(run, "bytes" if packets[0] == packets[1] else "sizes-and-times")
 
 

@@ -142,7 +142,7 @@ class Results:
         return self.folder / RUNS
 
     def table(self) -> pl.DataFrame:
-        """The table for Polars: a row a run, sorted by run."""
+        """The table for Polars: one row per run, sorted by run."""
         import polars as pl
 
         frame = pl.from_arrow(self.arrow())
@@ -169,7 +169,7 @@ class Results:
 
         Of results in a folder the column is kept in its `runs.parquet`: figures, reports, SQL and whatever
         reads the file have it. Raises UsageError of one line for a name that is taken, a wrong number of
-        values, what is no number, and a study that is not finished; StoreError where the folder cannot be
+        values, what is not a number, and a study that is not finished; StoreError where the folder cannot be
         written.
         """
         about = {"unit": unit, "label": label, "meaning": meaning or label}
@@ -180,7 +180,7 @@ class Results:
         return self
 
     def intervals(self) -> pl.DataFrame:
-        """What was measured by intervals: a row an interval and sender, with the factors of its run.
+        """What was measured by intervals: one row per interval and sender, with the factors of its run.
 
         Columns beside those of the factors: `run`, `replication`, `interval`, `from_ns`, `to_ns`,
         `connection`, `host` (who sends), `bytes` (read by the other end's application), `goodput_bit_s`,
@@ -204,7 +204,7 @@ class Results:
         return self._frame_of(RETRANSMISSIONS)
 
     def messages(self) -> pl.DataFrame:
-        """How late messages were, with the factors of their run: a row a connection with a sender.
+        """How late messages were, with the factors of their run: one row per connection with a sender.
 
         Each write of an application is a message, whatever the transport; its latency is from the write to
         the moment at which the other application has read its last byte. Columns beside those of the factors:
@@ -216,17 +216,18 @@ class Results:
         return self._frame_of(MESSAGES)
 
     def transfers(self, *, over_time: bool = False) -> pl.DataFrame:
-        """What each connection did, with the factors of its run: a row a connection.
+        """What each connection did, with the factors of its run: one row per connection.
 
-        With `over_time` what each delivered, a row an interval and connection. Columns are as in the tables
-        `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it measured.
+        With `over_time` what each delivered, one row per interval and connection. Columns are as in the
+        tables `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it
+        measured.
         """
         return self._frame_of(TRANSFERS_OVER_TIME if over_time else TRANSFERS)
 
     def links(self, *, over_time: bool = False) -> pl.DataFrame:
-        """What each link did, with the factors of its run: a row a direction of a link.
+        """What each link did, with the factors of its run: one row per direction of a link.
 
-        With `over_time` a row an interval and direction. Columns are those of the tables `links` and
+        With `over_time` one row per interval and direction. Columns are those of the tables `links` and
         `links_over_time`. Raises UsageError where the scenario does not have it measured.
         """
         return self._frame_of(LINKS_OVER_TIME if over_time else LINKS)
@@ -290,13 +291,15 @@ class Results:
         wanted = {name.replace("__", "."): level for name, level in levels.items()}
         for name in wanted:
             if name not in self.factors:
-                raise StudyError(f"{name!r} is no factor of {self.name}{nearest(name, self.factors)}")
+                raise StudyError(f"{name!r} is not a factor of {self.name}{nearest(name, self.factors)}")
         indices = []
         for factor in design.factors:
             level = wanted.get(factor.name, factor.labels[0] if len(factor.labels) == 1 else None)
             if level not in factor.labels:
                 known = ", ".join(map(str, factor.labels))
-                raise StudyError(f"{factor.name}: {level!r} is no level of {self.name}; its levels: {known}")
+                raise StudyError(
+                    f"{factor.name}: {level!r} is not a level of {self.name}; its levels: {known}"
+                )
             indices.append(factor.labels.index(level))
         return design.number(indices)
 
@@ -324,7 +327,7 @@ class Results:
             known = hosts_of(spec.scenario_of(own))
             for host in paths:
                 if host not in known:
-                    raise UsageError(f"{host!r} is no host of {self.name}{nearest(host, known)}")
+                    raise UsageError(f"{host!r} is not a host of {self.name}{nearest(host, known)}")
             made = {host: folder / f"{host}.pcapng" for host in paths}
             try:
                 row = backend.capture(own, made, snap_len)
@@ -448,7 +451,7 @@ def check_table(path: Path, study: Mapping[str, Any]) -> None:
     if numbers.null_count or (
         len(numbers) and not 0 <= pc.min(numbers).as_py() <= pc.max(numbers).as_py() < _MOST
     ):
-        raise StoreError(f"{path}: its column run has what is no number of a run")
+        raise StoreError(f"{path}: its column run has an entry that is not a run number")
 
 
 _MOST = 1 << 53
@@ -462,7 +465,7 @@ def read_study(folder: Path) -> dict[str, Any]:
     for a wrong value, naming its key.
     """
     if folder.exists() and not folder.is_dir():
-        raise StoreError(f"{folder}: is no folder; name the results folder that `rexmit run` wrote")
+        raise StoreError(f"{folder}: is not a folder; name the results folder that `rexmit run` wrote")
     try:
         return read_record(folder)
     except FileNotFoundError:
@@ -497,4 +500,4 @@ def _unreadable(path: Path, error: Exception) -> StoreError:
 
 
 def _no_results(folder: Path, name: str) -> StoreError:
-    return StoreError(f"{folder}: is no results folder: it holds no {name}")
+    return StoreError(f"{folder}: is not a results folder: it holds no {name}")

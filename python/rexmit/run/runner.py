@@ -103,7 +103,7 @@ def run_study(spec: StudySpec, out: Path | None, options: RunOptions | None = No
             raise UsageError(f"{name}: what is kept of single runs needs a folder; give one to write into")
     if options.state_at != "changes" and options.state == "none":
         raise UsageError(
-            f"state_at: {options.state_at!r} goes with state, which says of which runs it is kept"
+            f"state_at: {options.state_at!r} goes with state, which says for which runs it is kept"
         )
     try:
         _native.check_sampling(options.state_at)
@@ -141,7 +141,7 @@ def _check_cluster(backend: Backend, options: RunOptions) -> None:
     for name in ("capture", *TABLE_KINDS):
         if getattr(options, name) != "none":
             raise UsageError(
-                f"{name}: a run in real time is written down where it runs, which on a cluster is elsewhere; "
+                f"{name}: a run in real time is recorded where it runs, which on a cluster is elsewhere; "
                 f"leave {name} or the cluster out"
             )
 

@@ -53,7 +53,7 @@ def what_is_trusted(address: str) -> str | None:
     if _is_encrypted(place):
         return None
     return (
-        f"--cluster {address}: {place} is not encrypted, and nothing shows who answers there: whoever does "
+        f"--cluster {address}: {place} is not encrypted, and the peer is not authenticated: whoever answers "
         "can run programs as you on this machine; on a network with others, use tls://"
     )
 
@@ -100,7 +100,7 @@ def _refused(address: str, place: str, error: OSError) -> RexmitError:
     texts = " ".join(map(str, causes))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes) or "CERTIFICATE" in texts:
         return RexmitError(
-            f"--cluster {address}: who answers there has no certificate of the authority in "
+            f"--cluster {address}: the peer there has no certificate from the authority in "
             f"{_TLS}CA_FILE; do not use it unless you know why ({one_line(causes[-1])})"
         )
     if _is_encrypted(place) and any(isinstance(cause, ssl.SSLError) for cause in causes):
@@ -112,7 +112,7 @@ def _refused(address: str, place: str, error: OSError) -> RexmitError:
 
 
 def _no_tls(address: str) -> RexmitError:
-    return RexmitError(f"--cluster {address}: who answers there does not speak TLS; nothing was sent to it")
+    return RexmitError(f"--cluster {address}: the peer there does not speak TLS; nothing was sent to it")
 
 
 async def _greet(place: str, security: Any) -> None:
@@ -138,11 +138,15 @@ def _address_of(given: str) -> str:
         try:
             return str(read_json(path, SCHEDULER)["address"])
         except (OSError, UsageError, KeyError, TypeError):
-            raise UsageError(f"--cluster {given}: is no scheduler's file (JSON with its address)") from None
+            raise UsageError(
+                f"--cluster {given}: is not a scheduler's file (JSON with its address)"
+            ) from None
     host, _, port = given.rpartition(":")
     if host and port.isdigit():
         return f"tcp://{given}"
-    raise UsageError(f"--cluster {given}: is no address; write tcp://HOST:PORT, or name a scheduler's file")
+    raise UsageError(
+        f"--cluster {given}: is not an address; write tcp://HOST:PORT, or name a scheduler's file"
+    )
 
 
 @contextmanager

@@ -32,12 +32,12 @@ FILES = {
         "always",
         "version, seed, machine, kernel, packages, and each session with its command",
     ),
-    "runs.parquet": ("when the study has finished", "a row a run, sorted by run"),
-    "intervals.parquet": ("with `intervals` in the scenario", "a row an interval and sender"),
+    "runs.parquet": ("when the study has finished", "one row per run, sorted by run"),
+    "intervals.parquet": ("with `intervals` in the scenario", "one row per interval and sender"),
     "retransmissions.parquet": ("with `retransmissions = true`", "what was sent again, counted by class"),
     "messages.parquet": (
         "with `messages = true`",
-        "how late messages were: a row a connection with a sender",
+        "how late messages were: one row per connection with a sender",
     ),
     "parts/part-FROM-TO.parquet": (
         "while the study runs",
@@ -49,7 +49,7 @@ FILES = {
     ),
     "captures/run-NUMBER-HOST-CONNECTION.sqlog": (
         "with `--capture`, of a QUIC that logs",
-        "what the code of a host has logged of a connection (qlog), a JSON text sequence",
+        "what a host's code has logged about a connection (qlog), a JSON text sequence",
     ),
     "tables/run-NUMBER-state.parquet": ("with `--state`", "state of the hosts over time, of a run"),
     "tables/run-NUMBER-verdicts.parquet": ("with `--verdicts`", "what the path did to each packet of a run"),
@@ -145,6 +145,6 @@ def check_schema(study: Mapping[str, Any], folder: Path) -> None:
     """Raises StoreError for a folder that a newer version of this package has written in another layout."""
     found = study.get(KEY, 1)
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-        raise StoreError(f"{folder}: study.json: {KEY} is {one_line(repr(found))}, no version of a layout")
+        raise StoreError(f"{folder}: study.json: {KEY} is {one_line(repr(found))}, not a layout version")
     if found > SCHEMA:
         raise StoreError(f"{folder}: was written by a newer rexmit ({KEY} {found}); this one reads {SCHEMA}")

@@ -16,14 +16,14 @@ def parse_shard(text: str) -> Shard:
     """The shard that `3/16` names. Raises UsageError for anything else."""
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text.strip(), re.ASCII)
     if found is None:
-        raise UsageError(f"shard: {text!r} is no part of a whole; write 3/16 for the third of 16")
+        raise UsageError(f"shard: {text!r} is not part of a whole; write 3/16 for the third of 16")
     return checked((int(found[1]), int(found[2])))
 
 
 def checked(shard: Sequence[int]) -> Shard:
     """The shard, if there is such a one. Raises UsageError where there is none."""
     if len(shard) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in shard):
-        raise UsageError(f"shard: {shard!r} is no part of a whole; give (3, 16) for the third of 16")
+        raise UsageError(f"shard: {shard!r} is not part of a whole; give (3, 16) for the third of 16")
     number, count = shard
     if count < 1 or not 1 <= number <= count:
         last = f"1/{count} to {count}/{count}" if count > 0 else "1/1"

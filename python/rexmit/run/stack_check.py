@@ -90,7 +90,7 @@ def check_program(command: str, protocol: str, folder: Path, *, lead: bool = Fal
         found = _run(name, spec)
         yield found
         if NO_ANSWER in found.text:
-            yield Check("the rest", "told", "not tried with a program that may not answer")
+            yield Check("the rest", "told", "not tried: the program may not answer")
             return
     if hello.datagrams and asked.protocol == "quic":
         for name, spec in _runs_of_datagrams(asked):
@@ -126,7 +126,7 @@ def _starts(asked: _Asked) -> tuple[Check, Answer | None]:
     kept = "serves one run after the other" if hello.forgets and not asked.lead else "is started for each run"
     text = f"{name or 'without a name'} {version or ''}".strip() + f"; {kept}"
     datagrams = hello.datagrams and asked.protocol == "quic"
-    return Check("starts", "passed", text + ("; knows datagrams" if datagrams else "")), hello
+    return Check("starts", "passed", text + ("; supports datagrams" if datagrams else "")), hello
 
 
 def _runs(asked: _Asked) -> Iterator[tuple[str, StudySpec]]:
@@ -163,9 +163,9 @@ def _too_long(asked: _Asked) -> Check:
     name = "a datagram that does not fit"
     wrong = asked.spec("server", [{**DOWN, "datagrams": True, "writes": "1 x 60000 bytes"}])
     found = _run(name, wrong).text
-    if "is no datagram of this connection" in found:
-        return Check(name, "passed", "is refused with the size that does")
-    return Check(name, "failed", f"WRITE of 60,000 bytes asks for the item `limit`; the run was: {found}")
+    if "is not a datagram of this connection" in found:
+        return Check(name, "passed", "is refused, with the size that fits")
+    return Check(name, "failed", f"WRITE of 60,000 bytes needs the answer `limit`; the run was: {found}")
 
 
 def _run(name: str, spec: StudySpec) -> Check:
@@ -240,7 +240,7 @@ def _twice(line: Line) -> str:
 
 
 _CALLS: Mapping[str, Callable[[Line], str]] = {
-    "takes garbage for packets": _garbage,
+    "survives garbage packets": _garbage,
     "is asked too early": _early,
     "breaks off": _aborts,
     "forgets a run": _twice,
@@ -269,7 +269,7 @@ def _followed(asked: _Asked) -> Check:
     except (RexmitError, ValueError) as error:
         return Check(name, "failed", one_line(error))
     if same.level == "none":
-        return Check(name, "told", "cannot be seen of what is not the same again")
+        return Check(name, "told", "cannot be judged of a run that does not repeat")
     if found.level != same.level:
         return Check(
             name, "failed", found.why or "the bytes of packets differ from those with each call by itself"
@@ -291,7 +291,7 @@ def _again(asked: _Asked) -> Iterator[Check]:
         return
     yield Check("is the same again", "told", _words(same))
     advice = (
-        "what cannot be led is read or drawn" if asked.lead else "stack.lead or --lead may lead its clock"
+        "it reads or draws what cannot be led" if asked.lead else "stack.lead or --lead may lead its clock"
     )
     late = f"with {PAUSE} of real time before each call"
     if same.level == "none":

@@ -4,8 +4,8 @@
     study.json       the same for programs, with the levels of each factor; a resume compares with it
     provenance.json  version, seed, machine, kernel, command lines, times
     parts/           finished runs while the study is under way, one file for some chunks
-    runs.parquet     a row a run, sorted by run; written at the end, whole or not at all
-    intervals.parquet  a row an interval and sender, where the scenario has intervals; written just before
+    runs.parquet     one row per run, sorted by run; written at the end, whole or not at all
+    intervals.parquet  one row per interval and sender, where the scenario has intervals; written just before
     retransmissions.parquet  what was sent again, where the scenario has it counted; likewise
     captures/        pcapng files where asked for
 
@@ -168,7 +168,7 @@ class Store:
             before = read_record(self.folder)
         except FileNotFoundError:
             raise StoreError(
-                f"{self.folder}: holds no {STUDY_JSON}, so it is no results folder; choose another --out"
+                f"{self.folder}: holds no {STUDY_JSON}, so it is not a results folder; choose another --out"
             ) from None
         except OSError as error:
             raise StoreError(f"{path}: cannot be read ({error.strerror}); choose another --out") from None

@@ -24,7 +24,7 @@ def is_finished(folder: str | Path) -> bool:
 def open_unfinished(folder: str | Path) -> Results:
     """The runs that a folder has so far, as results.
 
-    Raises StoreError where it is no results folder, or has no run yet.
+    Raises StoreError where it is not a results folder, or has no run yet.
     """
     folder = Path(folder)
     study = read_study(folder)

@@ -38,7 +38,7 @@ class Unreached:
             self._runs[name] += runs
 
     def texts(self) -> list[tuple[str, int]]:
-        """A line a pattern, and in how many runs."""
+        """One line per pattern, and in how many runs."""
         return [(self._text(name), self._runs[name]) for name in sorted(self._runs)]
 
     def _text(self, name: str) -> str:

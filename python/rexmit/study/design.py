@@ -113,7 +113,7 @@ def _sequence(given: object, factors: Sequence[Factor]) -> RunSequence:
     known = {"along", "gap"}
     if not isinstance(given, dict):
         raise StudyError(
-            f'design.sequence: {given!r} is no table; write {{ along = ["{REPLICATION}"], gap = "10 s" }}'
+            f'design.sequence: {given!r} is not a table; write {{ along = ["{REPLICATION}"], gap = "10 s" }}'
         )
     for key in given:
         if key not in known:
@@ -121,21 +121,21 @@ def _sequence(given: object, factors: Sequence[Factor]) -> RunSequence:
     along, gap = given.get("along"), given.get("gap", RunSequence.gap)
     if not isinstance(along, list) or not along:
         raise StudyError(
-            f"design.sequence.along: {along!r} is no list of factors; write the factors, or {REPLICATION!r}, "
-            "in whose order runs follow each other"
+            f"design.sequence.along: {along!r} is not a list of factors; write the factors, or "
+            f"{REPLICATION!r}, in whose order runs follow each other"
         )
     names = [*(factor.name for factor in factors), REPLICATION]
     for name in along:
         if name not in names:
-            raise StudyError(f"design.sequence.along: {name!r} is no factor{nearest(str(name), names)}")
+            raise StudyError(f"design.sequence.along: {name!r} is not a factor{nearest(str(name), names)}")
         if along.count(name) > 1:
-            raise StudyError(f"design.sequence.along: {name!r} stands there twice")
+            raise StudyError(f"design.sequence.along: {name!r} appears twice")
     if not isinstance(gap, str):
-        raise StudyError(f'design.sequence.gap: {gap!r} is no time; write such as "10 s"')
+        raise StudyError(f'design.sequence.gap: {gap!r} is not a time; write such as "10 s"')
     return RunSequence(tuple(along), gap)
 
 
 def _whole(key: str, value: object, least: int, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise StudyError(f"design.{key}: {value!r} is no whole number from {least} to {most}")
+        raise StudyError(f"design.{key}: {value!r} is not a whole number from {least} to {most}")
     return value

@@ -66,7 +66,7 @@ class Factor:
         for label in labels:
             if label not in self.labels:
                 known = ", ".join(map(str, self.labels))
-                told = f"{label!r} is none of its levels, each of which sets several settings: {known}"
+                told = f"{label!r} is not one of its levels, each of which sets several settings: {known}"
                 raise StudyError(f"vary.{self.name}: {told}")
         at = [self.labels.index(label) for label in labels]
         return Factor(self.name, tuple(self.levels[n] for n in at), tuple(self.labels[n] for n in at))
@@ -98,7 +98,7 @@ def parse_factor(name: str, given: Any) -> Factor:
     seen: set[str] = set()
     for label in labels:
         if repr(label) in seen:
-            raise StudyError(f"vary.{name}: the level {label!r} stands there twice; levels must differ")
+            raise StudyError(f"vary.{name}: the level {label!r} appears twice; levels must differ")
         seen.add(repr(label))
     return Factor(name, tuple(levels), labels)
 
@@ -139,7 +139,7 @@ def _levels(name: str, given: Any) -> list[Any]:
         return given
     if not isinstance(given, dict):
         raise StudyError(
-            f'vary.{name}: {given!r} is no list of levels; write [..], {{ position = "0..20" }} '
+            f'vary.{name}: {given!r} is not a list of levels; write [..], {{ position = "0..20" }} '
             'or { range = "10..50", step = 10, unit = "ms" }'
         )
     for kind, keys in LEVEL_TABLES.items():
@@ -162,7 +162,7 @@ def _refuse_unknown(name: str, given: dict[str, Any], known: set[str]) -> None:
 
 def _list(name: str, key: str, given: Any) -> list[Any]:
     if not isinstance(given, list):
-        raise StudyError(f"vary.{name}.{key}: {given!r} is no list; write [..]")
+        raise StudyError(f"vary.{name}.{key}: {given!r} is not a list; write [..]")
     return given
 
 
@@ -170,7 +170,7 @@ def _together(name: str, given: Any) -> list[Any]:
     settings = dict(_settings(given)) if isinstance(given, dict) else {}
     if not settings:
         raise StudyError(
-            f'vary.{name}.together: {given!r} is no table of settings; write {{ "path.rate" = [..] }}'
+            f'vary.{name}.together: {given!r} is not a table of settings; write {{ "path.rate" = [..] }}'
         )
     for setting, values in settings.items():
         _list(name, f"together.{setting}", values)
@@ -238,7 +238,7 @@ def _check_numbers(name: str, labels: Sequence[Label]) -> None:
     for number in numbers:
         if abs(number) > most if isinstance(number, int) else not math.isfinite(number):
             told = one_line(str(number)[:40])
-            raise StudyError(f"vary.{name}: {told} is no level: numbers are finite and need 64 bits at most")
+            raise StudyError(f"vary.{name}: {told} is not a level: numbers must be finite and fit in 64 bits")
 
 
 def _own_labels(name: str, given: Any, levels: int) -> tuple[Label, ...]:
@@ -248,7 +248,7 @@ def _own_labels(name: str, given: Any, levels: int) -> tuple[Label, ...]:
     labels = _list(name, "labels", given["labels"])
     if len(labels) != levels or not all(isinstance(label, Label) for label in labels):
         raise StudyError(
-            f"vary.{name}.labels: {labels!r} are no {levels} texts or numbers, one for each level"
+            f"vary.{name}.labels: {labels!r} are not {levels} texts or numbers, one for each level"
         )
     return tuple(labels)
 
@@ -260,7 +260,7 @@ def _positions(name: str, given: dict[str, Any]) -> list[Any]:
 def _range(name: str, given: dict[str, Any]) -> list[Any]:
     step, unit = given.get("step", 1), given.get("unit")
     if not isinstance(step, int) or isinstance(step, bool) or step < 1:
-        raise StudyError(f"vary.{name}.step: {step!r} is no whole number of at least 1")
+        raise StudyError(f"vary.{name}.step: {step!r} is not a whole number of at least 1")
     numbers = _numbers(name, "range", given["range"])[::step]
     return [f"{n} {unit}" for n in numbers] if unit is not None else list(numbers)
 
@@ -268,7 +268,7 @@ def _range(name: str, given: dict[str, Any]) -> list[Any]:
 def _numbers(name: str, key: str, given: Any) -> list[int]:
     text = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
     if not isinstance(text, str):
-        raise StudyError(f"vary.{name}.{key}: {given!r} is no text such as '0..20'")
+        raise StudyError(f"vary.{name}.{key}: {given!r} is not text such as '0..20'")
     numbers: list[int] = []
     for part in text.split(",") if text.strip() else []:
         match = _RANGE.fullmatch(part.strip())

@@ -44,10 +44,10 @@ _NULL = {
     "share": "nothing was delivered; of a link: its rate has no limit, or follows a trace",
     "utilisation": "the link's rate has no limit, or changes; or the run ended before the window",
     "drops": "there was no such link, or the run ended before the window",
-    "queue": "it was not looked at, or the link has no rate, or the run ended before the window",
+    "queue": "it was not sampled, or the link has no rate, or the run ended before the window",
     "completion": "no such connection ended",
     "slowdown": "no such connection ended, or a link on its way has no fixed rate",
-    "convergence": "they never did for so long",
+    "convergence": "they never did for that long",
 }
 
 
@@ -150,7 +150,7 @@ def parse_measure(name: str, given: Mapping[str, Any]) -> Measure:
     where = f"responses.{name}"
     kind = given["measure"]
     if kind not in KEYS:
-        raise StudyError(f"{where}.measure: {kind!r} is no measure{nearest(str(kind), KEYS)}")
+        raise StudyError(f"{where}.measure: {kind!r} is not a measure{nearest(str(kind), KEYS)}")
     known = ("measure", "meaning", *KEYS[kind])
     for key in given:
         if key not in known:
@@ -161,7 +161,7 @@ def parse_measure(name: str, given: Mapping[str, Any]) -> Measure:
             raise StudyError(f"{where}.{key}: is missing; {kind} needs it, {what}")
     read = _Reader(where, given)
     if not isinstance(given.get("meaning", ""), str):
-        raise StudyError(f"{where}.meaning: {given['meaning']!r} is no text")
+        raise StudyError(f"{where}.meaning: {given['meaning']!r} is not text")
     stats = tuple(one for one in STATS if one != "p50") if kind == "queue" else STATS
     window = read.time("from", 0), read.time("to", None)
     sizes = read.size("at_least", 0), read.size("below", None)
@@ -172,9 +172,9 @@ def parse_measure(name: str, given: Mapping[str, Any]) -> Measure:
             )
     if given.keys() & set(_WINDOW):
         if kind == "drops" and "reason" in given:
-            raise StudyError(f"{where}.reason: in a window drops are not told apart; leave it out")
+            raise StudyError(f"{where}.reason: drops in a window are not split by reason; leave it out")
         if kind == "queue" and given.get("stat", "mean") not in ("mean", "max"):
-            raise StudyError(f"{where}.stat: {given['stat']!r} is none of mean, max, which a window has")
+            raise StudyError(f"{where}.stat: {given['stat']!r} is not one of mean, max, which a window has")
     return Measure(
         name,
         kind,
@@ -204,7 +204,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
-            raise self._wrong(key, 'is no list of names; write such as ["near", "far"]')
+            raise self._wrong(key, 'is not a list of names; write such as ["near", "far"]')
         return tuple(dict.fromkeys(value))
 
     def link(self) -> LinkEnd | None:
@@ -215,7 +215,7 @@ class _Reader:
             return LinkEnd(value)
         if not isinstance(value, dict) or not isinstance(value.get("name"), str):
             raise self._wrong(
-                "link", 'is no link; write "bottleneck" or { name = "bottleneck", from = "left" }'
+                "link", 'is not a link; write "bottleneck" or { name = "bottleneck", from = "left" }'
             )
         for key, one in value.items():
             if key not in ("name", "from", "to"):
@@ -223,14 +223,14 @@ class _Reader:
                     f"{self._where}.link: unknown key {key!r}{nearest(key, ('name', 'from', 'to'))}"
                 )
             if not isinstance(one, str):
-                raise StudyError(f"{self._where}.link.{key}: {one!r} is no name")
+                raise StudyError(f"{self._where}.link.{key}: {one!r} is not a name")
         return LinkEnd(value["name"], value.get("from"), value.get("to"))
 
     def time(self, key: str, default: int | None) -> int | None:
-        return self._number(key, default, _native.parse_duration, "is no time")
+        return self._number(key, default, _native.parse_duration, "is not a time")
 
     def size(self, key: str, default: int | None) -> int | None:
-        return self._number(key, default, parse_bytes, "is no amount of data")
+        return self._number(key, default, parse_bytes, "is not an amount of data")
 
     def choice(self, key: str, known: tuple[str, ...]) -> str | None:
         value = self._given.get(key)
@@ -241,7 +241,7 @@ class _Reader:
     def factor(self) -> float:
         value = self._given.get("within", Measure.within)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 1 < value < float("inf"):
-            raise self._wrong("within", "is no factor above 1; write such as 1.25")
+            raise self._wrong("within", "is not a factor above 1; write such as 1.25")
         return float(value)
 
     def _number(self, key: str, default: int | None, parse: Callable[[str], int], what: str) -> int | None:
@@ -278,7 +278,7 @@ def check_measures(measures: Iterable[Measure], scenarios: Iterable[Table], over
         return
     if over_time is None:
         raise StudyError(
-            f"responses.{found[0].name}: measures are of what connections and links did; give the scenario "
+            f"responses.{found[0].name}: measures are taken of connections and links; give the scenario "
             "measure = {}, or take a network"
         )
     tables = list(scenarios)
@@ -288,19 +288,21 @@ def check_measures(measures: Iterable[Measure], scenarios: Iterable[Table], over
         where = f"responses.{one.name}"
         if one.needs_intervals and not over_time:
             what = (
-                "convergence is measured by intervals" if one.window is None else "a window is of intervals"
+                "convergence is measured by intervals"
+                if one.window is None
+                else "a window is made of intervals"
             )
             raise StudyError(f'{where}: {what}; give the scenario measure.every = "500 ms"')
         for key, names in (("transfers", one.transfers or ()), ("over", one.over)):
             for name in names:
                 if name not in transfers:
-                    raise StudyError(f"{where}.{key}: {name!r} is no transfer{nearest(name, transfers)}")
+                    raise StudyError(f"{where}.{key}: {name!r} is not a transfer{nearest(name, transfers)}")
         if one.link is not None:
             _check_link(f"{where}.link", one.link, links)
             between = any(end[0] != "access" for end in links)
             if one.kind == "queue" and one.link.name == "access" and between:
                 raise StudyError(
-                    f"{where}.link: queues of hosts' own links are not looked at where there are others; "
+                    f"{where}.link: queues of hosts' own links are not sampled where there are others; "
                     "name one of these"
                 )
             if one.window is not None and one.link.name == "access":
@@ -312,11 +314,13 @@ def check_measures(measures: Iterable[Measure], scenarios: Iterable[Table], over
 def _check_link(where: str, link: LinkEnd, ends: set[tuple[str, str, str]]) -> None:
     own = [end for end in ends if end[0] == link.name]
     if not own:
-        raise StudyError(f"{where}: {link.name!r} is no link{nearest(link.name, {end[0] for end in ends})}")
+        raise StudyError(
+            f"{where}: {link.name!r} is not a link{nearest(link.name, {end[0] for end in ends})}"
+        )
     for key, name, place in (("from", link.start, 1), ("to", link.end, 2)):
         points = {end[place] for end in own}
         if name is not None and name not in points:
-            raise StudyError(f"{where}.{key}: {name!r} is no end of {link.name}{nearest(name, points)}")
+            raise StudyError(f"{where}.{key}: {name!r} is not an end of {link.name}{nearest(name, points)}")
     if link.name == "access" and link.start is None and link.end is None:
         hosts = {end[2] for end in own}
         raise StudyError(
@@ -324,7 +328,7 @@ def _check_link(where: str, link: LinkEnd, ends: set[tuple[str, str, str]]) -> N
         )
     fits = [end for end in own if link.start in (None, end[1]) and link.end in (None, end[2])]
     if link.name == "access" and len(fits) > 1:
-        raise StudyError(f"{where}: {link} is not one link alone; name the host with from or to")
+        raise StudyError(f"{where}: {link} is more than one link; name the host with from or to")
 
 
 def transfer_names(scenario: Mapping[str, Any]) -> Iterator[str]:

@@ -19,7 +19,7 @@ _HOST = re.compile(r"hosts\.[^.]+")
 def inline_stacks(scenario: Table, folder: Path) -> Table:
     """The scenario with the content of every profile's file in place; `folder` is where names start from.
 
-    Raises StudyError naming the setting where a file cannot be read, is no TOML or inherits from itself.
+    Raises StudyError naming the setting where a file cannot be read, is not TOML or inherits from itself.
     """
     hosts = scenario.get("hosts")
     for host in hosts if isinstance(hosts, dict) else ():

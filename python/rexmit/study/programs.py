@@ -46,7 +46,7 @@ def place_programs(scenario: Table, factors: list[Factor], folder: Path) -> Tabl
 
 def _whole(path: object, folder: Path, key: str) -> str:
     if not isinstance(path, str):
-        raise StudyError(f"{key}: {path!r} is no folder")
+        raise StudyError(f"{key}: {path!r} is not a folder")
     whole = (folder / Path(path).expanduser()).resolve()
     if not whole.is_dir():
         raise StudyError(f"{key}: {whole}: there is no such folder")

@@ -106,7 +106,7 @@ def _parse(name: str, given: Any) -> OwnResponse | Measure:
         raise StudyError(f"{where}: every study has a column of this name; take another")
     if not isinstance(given, dict):
         raise StudyError(
-            f"{where}: {given!r} is no table; write {{ from = \"client.output\", match = '...' }} "
+            f"{where}: {given!r} is not a table; write {{ from = \"client.output\", match = '...' }} "
             'or { measure = "jain" }'
         )
     if "measure" in given:
@@ -115,11 +115,11 @@ def _parse(name: str, given: Any) -> OwnResponse | Measure:
         if key not in _KEYS:
             raise StudyError(f"{where}: unknown key {key!r}{nearest_key(key, _KEYS)}")
         if not isinstance(value, str):
-            raise StudyError(f"{where}.{key}: {value!r} is no text")
+            raise StudyError(f"{where}.{key}: {value!r} is not text")
     source = given.get("from")
     if source not in SOURCES:
         raise StudyError(
-            f"{where}.from: {source!r} is none of {', '.join(SOURCES)}{nearest(str(source), SOURCES)}"
+            f"{where}.from: {source!r} is not one of {', '.join(SOURCES)}{nearest(str(source), SOURCES)}"
         )
     if ("match" in given) == ("json" in given):
         raise StudyError(
@@ -136,6 +136,6 @@ def _check(pattern: str, where: str) -> None:
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
-        raise StudyError(f"{where}.match: {pattern!r} is no regular expression: {error}") from None
+        raise StudyError(f"{where}.match: {pattern!r} is not a regular expression: {error}") from None
     if groups < 1:
         raise StudyError(f"{where}.match: {pattern!r} has no group: put the number into (...)")

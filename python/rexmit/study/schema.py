@@ -84,14 +84,14 @@ def _responses() -> Schema:
 def _of_program() -> Schema:
     texts = {
         "match": "A regular expression of Python, whose first group is the number where it first matches.",
-        "json": "Where the number is in JSON: keys and numbers of places, with dots between.",
+        "json": "Where the number is in JSON: keys and list indices, with dots between.",
         "unit": "Its unit, such as ms.",
         "meaning": "One line that says what it is.",
     }
     return {
         "type": "object",
         "properties": {
-            "from": {"enum": list(SOURCES), "description": "A host's program, and which of what it leaves."},
+            "from": {"enum": list(SOURCES), "description": "A host's program, and which of its outputs."},
             **{key: {"type": "string", "description": text} for key, text in texts.items()},
         },
         "required": ["from"],
@@ -115,10 +115,10 @@ def _measure() -> Schema:
         "from": {"type": "string", "description": "Where a window begins, such as 5 s."},
         "to": {"type": "string", "description": "Where it ends. Default: at the end of the run."},
         "reason": {"enum": list(REASONS), "description": "Which drops count. Default: all."},
-        "stat": {"enum": list(STATS), "default": "mean", "description": "Which number of many."},
+        "stat": {"enum": list(STATS), "default": "mean", "description": "Which statistic of the values."},
         "unit": {"enum": ["ms", "packets"], "default": "ms", "description": "Of a queue."},
-        "at_least": {"type": "string", "description": "Only flows of so many bytes, such as 100 kB."},
-        "below": {"type": "string", "description": "Only flows of less."},
+        "at_least": {"type": "string", "description": "Only flows of at least this size, such as 100 kB."},
+        "below": {"type": "string", "description": "Only flows smaller than this."},
         "within": {
             "type": "number",
             "exclusiveMinimum": 1,
@@ -263,11 +263,11 @@ def _levels() -> Schema:
         "items": {"type": ["string", "number", "boolean"]},
         "description": "What a table of results calls the levels, one for each.",
     }
-    position = 'Numbers of packets, one level for each, 0 for none: "0..20", "0,4,10..12".'
+    position = 'Positions of packets, one level for each, 0 for none: "0..20", "0,4,10..12".'
     inside: dict[str, Schema] = {
         "position": {**numbers, "description": position},
         "range": {**numbers, "description": 'Numbers, one level for each: "10..50".'},
-        "step": {"type": "integer", "minimum": 1, "default": 1, "description": "Every so many of the range."},
+        "step": {"type": "integer", "minimum": 1, "default": 1, "description": "The step within the range."},
         "unit": {"type": "string", "description": 'Unit of the numbers: "ms" makes "10 ms" of 10.'},
         "levels": {**_VALUES, "description": "The values, as the setting takes them."},
         "labels": labels,

@@ -21,12 +21,12 @@ def with_setting(table: Table, name: str, value: Any) -> Table:
     """A copy of `table` in which the setting `name` is `value`; missing tables on the way are made.
 
     A host's stack given by its name becomes a profile that inherits from it when a setting inside it is
-    set. Raises StudyError where the name leads through something that is no table.
+    set. Raises StudyError where the name leads through something that is not a table.
     """
     result: Table = _copied(table)
     parts = _parts(name)
     if not all(parts):
-        raise StudyError(f"{name!r} is no dotted name of a setting such as 'path.rate'")
+        raise StudyError(f"{name!r} is not a dotted name of a setting such as 'path.rate'")
     here: Any = result
     for depth, part in enumerate(parts[:-1]):
         here = _child(here, part, ".".join(parts[: depth + 1]))

@@ -98,9 +98,7 @@ class StudySpec:
             return self._with_factors(factors if name in names else [*factors, factor])
         for factor in self.design.factors:
             if key in factor.settings:
-                raise StudyError(
-                    f"{key}: varies with others as {factor.name}; set {factor.name}, or that anew"
-                )
+                raise StudyError(f"{key}: varies with others as {factor.name}; set {factor.name} instead")
         if key in _TEXTS:
             return replace(self, texts={**self.texts, key: str(value)})
         changed = inline_stacks(with_setting(self.scenario, key, value), Path())
@@ -230,7 +228,7 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     for key in _TEXTS:
         if key in table:
             if not isinstance(table[key], str):
-                raise StudyError(f"{key}: {table[key]!r} is no text")
+                raise StudyError(f"{key}: {table[key]!r} is not text")
             texts[key] = table[key]
     scenario = _table(table, "scenario")
     if not scenario:
@@ -242,14 +240,16 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     folded = [name.lower() for name in names]
     for factor_name in names:
         if folded.count(factor_name.lower()) > 1:
-            raise StudyError(f"vary.{factor_name}: stands there twice")
+            raise StudyError(f"vary.{factor_name}: appears twice")
     design = parse_design(_table(table, "design"), factors)
     scenario = place_traces(inline_stacks(scenario, folder), folder)
     scenario = place_programs(scenario, factors, folder)
     own = parse_responses(_table(table, "responses"))
     responses = tuple(one for one in own if isinstance(one, OwnResponse))
     if responses and not have_programs(scenario, factors):
-        raise StudyError(f"responses.{responses[0].name}: is a number of programs; give hosts.client.program")
+        raise StudyError(
+            f"responses.{responses[0].name}: is a number from programs; give hosts.client.program"
+        )
     measured = tuple(one for one in own if isinstance(one, Measure))
     spec = StudySpec(name, path, texts, scenario, design, responses, measured)
     spec.check()
@@ -272,7 +272,7 @@ def _in_order(vary: Table) -> Table:
 def _table(table: Table, key: str) -> Table:
     value = table.get(key, {})
     if not isinstance(value, dict):
-        raise StudyError(f"{key}: {value!r} is no table; write [{key}]")
+        raise StudyError(f"{key}: {value!r} is not a table; write [{key}]")
     return value
 
 

@@ -27,7 +27,7 @@ LOOKS: Mapping[str, tuple[str, str]] = {
 
 
 def table(found: pl.DataFrame, published: Mapping[str, Sequence[float]], title: str) -> Figure:
-    """Figure 15: a panel a multiple, utilisation over flows, the text's values as rings.
+    """Figure 15: one panel per multiple, utilisation over flows, the text's values as rings.
 
     `found` has `flows`, `multiple`, `system`, `utilisation`; `published` the text's four values by multiple.
     """
@@ -122,7 +122,7 @@ def few(found: pl.DataFrame, pipe: float) -> Figure:
 
 
 def many(found: pl.DataFrame, pipe: float) -> Figure:
-    """Utilisation over the buffer with 50 to 400 flows, a panel a system; dotted: RTT x C / sqrt(n)."""
+    """Utilisation over the buffer with 50 to 400 flows, one panel per system; dotted: RTT x C / sqrt(n)."""
     systems = found["system"].unique(maintain_order=True).to_list()
     flows = sorted(found["flows"].unique(), key=int)
     sheet = Figure(figsize=(9.6, 3.6), layout="constrained")

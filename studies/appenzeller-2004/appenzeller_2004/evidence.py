@@ -1,4 +1,4 @@
-"""What the parts of appenzeller-2004 measured: utilisation, queues, loss, completion times, a row a run."""
+"""What appenzeller-2004 measured: utilisation, queues, loss, completion times, one row per run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Evidence:
         return self._parts[part]
 
     def used(self, part: str) -> pl.DataFrame:
-        """A row a run, with its levels: `utilisation` (percent), `loss` and `buffer` (packets)."""
+        """One row per run, with its levels: `utilisation` (percent), `loss` and `buffer` (packets)."""
         return utilisation(self.results(part), part)
 
     def at(self, part: str, **levels: object) -> dict[str, float]:

@@ -73,7 +73,7 @@ def _sheet(
 
 
 def _points(axes: Axes, part: pl.DataFrame, disciplines: Sequence[str], first: str, second: str) -> None:
-    """A line a congestion control and discipline: filled for the download, open for the upload."""
+    """One line per congestion control and discipline: filled for the download, open for the upload."""
     controls = part["congestion"].unique(maintain_order=True).to_list()
     means = part.group_by("discipline", "congestion").agg(pl.col(first, second).mean())
     for discipline, control, down, up in means.rows():

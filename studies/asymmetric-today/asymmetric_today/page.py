@@ -45,7 +45,7 @@ def make(page: Page) -> None:
 
 
 def table(runs: pl.DataFrame) -> str:
-    """Shares and round-trip times of download and upload, a row a discipline and congestion control."""
+    """Shares and round-trip times of download and upload, one row per discipline and congestion control."""
     links = runs["link"].unique(maintain_order=True).to_list()
     head = "".join(f" {link}: shares | RTT, ms |" for link in links)
     lines = [f"| uplink | congestion |{head}", "| --- | --- |" + " --- | --- |" * len(links)]

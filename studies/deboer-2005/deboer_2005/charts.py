@@ -69,7 +69,7 @@ def friendly(window: float, latency: str, mss: int, loss: float) -> float:
 
 
 def draw_buffers(frame: pl.DataFrame, rfc1323: int, out: Path, formats: Sequence[str] = ()) -> list[Path]:
-    """Figure 5.1 or 5.2: throughput against the buffers, a line a latency, on two scales."""
+    """Figure 5.1 or 5.2: throughput against the buffers, one line per latency, on two scales."""
     number = "5.2" if rfc1323 else "5.1"
     part = frame.filter(pl.col("rfc1323") == rfc1323)
     mss = 1448 if rfc1323 else 1460
@@ -100,7 +100,7 @@ def draw_buffers(frame: pl.DataFrame, rfc1323: int, out: Path, formats: Sequence
 
 
 def draw_loss(frame: pl.DataFrame, number: str, out: Path, formats: Sequence[str] = ()) -> list[Path]:
-    """Figure 5.3, 5.4 or 5.5: throughput against loss, a line a latency."""
+    """Figure 5.3, 5.4 or 5.5: throughput against loss, one line per latency."""
     lines = []
     for latency in frame["latency"].unique(maintain_order=True):
         rows = frame.filter(pl.col("latency") == latency)
@@ -160,7 +160,7 @@ def draw_both_ways(
 
 
 def draw_queue(frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()) -> list[Path]:
-    """Throughput of a window of 16 MB against the first queue, a line a latency."""
+    """Throughput of a window of 16 MB against the first queue, one line per latency."""
     lines = []
     for latency in frame["latency"].unique(maintain_order=True):
         rows = frame.filter(pl.col("latency") == latency)

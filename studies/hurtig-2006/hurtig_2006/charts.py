@@ -138,7 +138,7 @@ def draw_table(
 def draw_loss(
     figure: LossFigure, costs: Sequence[PositionCosts], out: Path, formats: Sequence[str] = ()
 ) -> list[Path]:
-    """Draws what losses cost against delay, a line a bandwidth, and the numbers that the thesis prints."""
+    """Draws what losses cost against delay, one line per bandwidth, and the thesis's numbers."""
     points = _points(figure, costs)
     with style.styled(style.LIGHT):
         sheet = Figure(figsize=(8, 4.8), layout="constrained")
@@ -154,7 +154,7 @@ def draw_loss(
 def draw_positions(
     figure: PositionFigure, frame: pl.DataFrame, out: Path, formats: Sequence[str] = ()
 ) -> list[Path]:
-    """Draws transmission time against the position of the loss, a line a delay."""
+    """Draws transmission time against the position of the loss, one line per delay."""
     positions, delays = Factor.of(frame, POSITION), Factor.of(frame, DELAY)
     frame = frame.filter(pl.col(f"{DELAY}_ns") <= figure.up_to_ms * 1_000_000)
     count = len(figure.kbit_s)

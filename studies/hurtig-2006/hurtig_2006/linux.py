@@ -184,7 +184,7 @@ def _cell(axes: Axes, position: int, row: float, parts: dict[str, float]) -> Non
 
 
 def cost_lines(sides: Sides) -> Figure:
-    """What a late loss costs against delay where FreeBSD 6.0 waits: a panel a bandwidth, a line a stack."""
+    """Cost of a late loss against delay where FreeBSD 6.0 waits: a panel per bandwidth, a line per stack."""
     costs = reference_costs(sides.reference)
     times = _times(sides.repaired)
     rates = sorted({cost.group[PATH[0]] for cost in costs}, key=lambda rate: int(str(rate)))
@@ -275,7 +275,7 @@ def cost_maps(sides: Sides) -> Figure:
 
 
 def position_panels(sides: Sides, kbit_s: int) -> Figure:
-    """Transmission time against position at one bandwidth: a panel a stack, FreeBSD 6.0 in grey behind."""
+    """Transmission time against position at one bandwidth: one panel per stack, FreeBSD 6.0 in grey."""
     positions, delays = Factor.of(sides.frame, POSITION), Factor.of(sides.frame, DELAY)
     step = -(-len(delays.levels) // DELAYS_UP_TO)
     levels = delays.levels[::step]

@@ -146,7 +146,7 @@ def _peaks_at(flow_name: str, last: int) -> Function:
 
 
 def _no_peaks(published: Published, evidence: Evidence) -> Check:
-    """At 80 kbit/s and above position 20 is no peak, and 14 does not wait for the timer."""
+    """At 80 kbit/s and above position 20 is not a peak, and 14 does not wait for the timer."""
     flow = evidence.short
     paths = [path for path in flow.paths() if path[0] >= 80]
     found = [f"{name(path)}: {at}" for path in paths for at in _peaks(flow, path) if at in (14, 20)]

@@ -106,7 +106,7 @@ def figure_5_1(frame: pl.DataFrame) -> Figure:
 
 
 def figure_errors(frame: pl.DataFrame) -> Figure:
-    """How much more each formula gives than was measured: a row a point, by its loss rate."""
+    """How much more each formula gives than was measured: one row per point, by its loss rate."""
     points = mean_by(frame, [CASE]).filter(pl.col("error_klaver").is_not_null()).sort("p_delivered")
     sheet = Figure(figsize=(8.4, 0.235 * points.height + 1.7), layout="constrained")
     axes = sheet.add_subplot()

@@ -22,7 +22,8 @@ SHOWN = 3
 class Cycle:
     """What was sent in one or more whole cycles, from the ACK on that raised the window to W.
 
-    A row a segment, times in s from the first one; `rtt` in ms is NaN where there is no unambiguous sample.
+    One row per segment, times in s from the first one; `rtt` in ms is NaN where there is no unambiguous
+    sample.
     """
 
     time: Floats

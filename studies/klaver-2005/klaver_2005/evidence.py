@@ -67,7 +67,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class _Part:
-    """A part measured: a row a run, what is kept of each, and the connections kept whole by case."""
+    """A part measured: one row per run, what is kept of each, and the connections kept whole by case."""
 
     frame: pl.DataFrame
     seen: dict[int, Seen]

@@ -1,4 +1,4 @@
-"""Figures of connections that are no controlled point: 2.1, 2.4 to 2.6, 5.2 and 5.3."""
+"""Figures of connections that are not a controlled point: 2.1, 2.4 to 2.6, 5.2 and 5.3."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MEASURES = {"download": "down_share", "upload": "up_share"}
 
 
 def shares(model: Results, linux: Results) -> pl.DataFrame:
-    """A row a run of both: `host`, `link`, `buffer` and the measures of `runs_of`."""
+    """One row per run of both: `host`, `link`, `buffer` and the measures of `runs_of`."""
     frames = [with_buffer(runs_of(model)).with_columns(pl.lit(FREEBSD).alias("host"))]
     hosts = linux.table().select("run", pl.col("congestion").replace_strict(HOSTS).alias("host"))
     frames.append(with_buffer(runs_of(linux)).join(hosts, on="run"))
@@ -88,7 +88,7 @@ TITLE = "Both ways at once, then and now: mean, least and most of three runs"
 
 
 def figure(frame: pl.DataFrame, looks: Mapping[str, tuple[str, str]] = LOOKS, title: str = TITLE) -> Figure:
-    """Shares against the uplink's buffer: a panel a link, the download above and the upload below.
+    """Shares against the uplink's buffer: one panel per link, the download above and the upload below.
 
     `looks` has the colour and the marker of each value of the column `host`.
     """

@@ -25,7 +25,7 @@ LOOKS = {
 
 
 def shares(results: Results) -> pl.DataFrame:
-    """A row a run: `host` (who uploads), `link`, `buffer`, `down_share` and `up_share`.
+    """One row per run: `host` (who uploads), `link`, `buffer`, `down_share` and `up_share`.
 
     A share is what applications read in the window, all uploads together, over the rate of its direction.
     """

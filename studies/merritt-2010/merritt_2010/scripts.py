@@ -33,7 +33,7 @@ WHOLE = 10**18
 
 
 def runs_of(results: Results) -> pl.DataFrame:
-    """A row a run of `two_way`, and beside its measures those of the scripts.
+    """One row per run of `two_way`, and beside its measures those of the scripts.
 
     `alone_rtt_log` (ms), `cwnd_down`, `cwnd_up` (bytes), `rtt_down_log`, `rtt_up_log` (ms), `rtt_sd_log`
     (ms, appendix J), `bdp_down` (bytes), the readings of :data:`READINGS` (shares), `window_down_log`,

@@ -37,7 +37,7 @@ def make(page: Page) -> None:
 
 
 def positions(repaired: pl.DataFrame) -> str:
-    """Which packets are repaired how on more than half of the paths, or in no such way; a row a stack."""
+    """Which packets are repaired how on more than half of the paths, or in no such way; one row per stack."""
     lines = [
         "| stack | paths | packets | fast | probe | timer | none of these |",
         "| --- | ---: | ---: | --- | --- | --- | --- |",

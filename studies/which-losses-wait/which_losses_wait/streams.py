@@ -9,7 +9,7 @@ from .repairs import STACK
 
 
 def delays(results: Results) -> pl.DataFrame:
-    """How late the messages of a thin stream are, a row a stack and round trip.
+    """How late the messages of a thin stream are, one row per stack and round trip.
 
     Columns: `stack`, `rtt_ms`, and in ms beyond the fastest message: `p50_ms`, `p90_ms`, `p99_ms`, `max_ms`,
     which are means over replications.
@@ -24,7 +24,7 @@ def delays(results: Results) -> pl.DataFrame:
 
 
 def spurious(results: Results) -> pl.DataFrame:
-    """What a stack sends again though nothing is lost, a row a stack and kind of reordering.
+    """What a stack sends again though nothing is lost, one row per stack and kind of reordering.
 
     Columns: `stack`, `path` (the kind), `again` (packets with data sent again, of 1,000 with data),
     `timeouts`, and `time` (relative to the path without reordering); means over replications.

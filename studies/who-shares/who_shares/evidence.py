@@ -22,7 +22,7 @@ class Evidence:
         self._frames: dict[str, pl.DataFrame] = {}
 
     def frame(self, name: str) -> pl.DataFrame:
-        """A row a run of a study: :func:`pairs.shared` of pairs, :func:`groups.shares` of groups.
+        """One row per run of a study: :func:`pairs.shared` of pairs, :func:`groups.shares` of groups.
 
         Raises Uncovered where it was not run.
         """

@@ -93,7 +93,7 @@ def _line(axes: Axes, found: pl.DataFrame, flows: str, **look: Any) -> None:
 
 
 def heat_map(found: pl.DataFrame, value: pl.Expr, title: str, ends: tuple[float, float]) -> Figure:
-    """A row a pair, a column a discipline; in each the ratio of round-trip times over the buffer."""
+    """One row per pair, a column a discipline; in each the ratio of round-trip times over the buffer."""
     rows, columns = (found[name].unique(maintain_order=True).to_list() for name in ("pair", AQM))
     across, up = (found[name].unique(maintain_order=True).to_list() for name in ("buffer", "rtt"))
     sheet = Figure(figsize=(2.7 * len(columns), 1.55 * len(rows) + 1.1), layout="constrained")

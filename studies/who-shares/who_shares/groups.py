@@ -14,7 +14,7 @@ RATE, DELAY, SPAN = 10e6, 0.04, 400
 
 
 def shares(results: Results) -> pl.DataFrame:
-    """A row a run: its levels, `share` of the BBR flows, and `dropped`, what part of packets was dropped."""
+    """One row per run: its levels, `share` of the BBR flows, and `dropped`, the share of packets dropped."""
     inside = within(*WINDOWS[results.name])
     read = over_time(results).filter(inside).group_by("run").agg(pl.col("bbr", "other").sum())
     line = (pl.col("link") == "line") & (pl.col("from_point") == "left")
@@ -29,7 +29,7 @@ def shares(results: Results) -> pl.DataFrame:
 
 
 def over_time(results: Results) -> pl.DataFrame:
-    """A row a run and second: the bytes that both groups of flows delivered in it, `bbr` and `other`."""
+    """One row per run and second: the bytes that both groups of flows delivered in it, `bbr` and `other`."""
     of = [pl.col("bytes").filter(pl.col("transfer") == one).sum().alias(one) for one in ("bbr", "other")]
     sums = flows_over_time(results).group_by("run", "from_ns", "to_ns").agg(of)
     return sums.sort("run", "from_ns")

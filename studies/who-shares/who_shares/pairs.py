@@ -15,7 +15,7 @@ KEYS = ("pair", "rtt", "buffer", AQM)
 
 
 def shared(results: Results) -> pl.DataFrame:
-    """A row a run: its levels, `near` and `far` (Mbit/s), `jain`, `ratio`, `rtt_ratio` as measured.
+    """One row per run: its levels, `near` and `far` (Mbit/s), `jain`, `ratio`, `rtt_ratio` as measured.
 
     Of the line there are `queue_bdp`, the queue's mean over the run in BDP of the near flow, and `dropped`,
     what part of packets it dropped.

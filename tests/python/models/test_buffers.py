@@ -48,7 +48,7 @@ def test_no_buffer_says_why() -> None:
         ModelError, match=r"^the rule gives no buffer: the download's maximum window, 40000 bytes"
     ):
         link.packets()
-    # One packet more than nothing is no buffer either: it must be below the bound.
+    # One packet more than nothing is not a buffer either: it must be below the bound.
     with pytest.raises(ModelError, match="gives no buffer"):
         UplinkMeasures(up_rate=8000, rtt=1, max_window_down=5000, max_window_up=0).packets()
 

@@ -1,7 +1,7 @@
 """How tcptrace counts, on the packets that tshark decoded.
 
 Where tcptrace and we differ, its number must be what its rule gives here. The rules were found by looking at
-packets; they are no copy of its code.
+packets; they are not a copy of its code.
 """
 
 from __future__ import annotations

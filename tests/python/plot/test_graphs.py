@@ -96,7 +96,7 @@ def test_the_xplot_graph_has_what_tcptrace_draws(flow: Flow) -> None:
         ("", "line 1"),
         ("time double\ngo\n", "line 1"),
         ("dtime signed\nline 1 2 3\ngo\n", "line 2: 'line' with 3 values"),
-        ("dtime signed\ndot 1 x\ngo\n", "'x' is no number"),
+        ("dtime signed\ndot 1 x\ngo\n", "'x' is not a number"),
         ("dtime signed\natext 1 2\n", "text after it is missing"),
         ("dtime signed\ncircle 1 2\ngo\n", "no command 'circle'"),
         ("dtime signed\ndot 1 2\n", "does not end with 'go'"),
@@ -122,7 +122,7 @@ def test_cwnd_comes_from_a_table_of_states_or_the_urgent_pointer(tmp_path: Path)
     out = series.outstanding(flow, "server")
     assert out.value.max() <= known["cwnd"].value.max()
     pl.DataFrame({"a": [1]}).write_parquet(path)
-    with pytest.raises(UsageError, match="is no table of states"):
+    with pytest.raises(UsageError, match="is not a table of states"):
         series.cwnd(flow, "server", path)
 
 

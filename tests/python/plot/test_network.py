@@ -258,7 +258,7 @@ def test_a_link_that_follows_a_trace_is_the_bottleneck_and_its_queue_is_in_packe
     spec = {"title": "Over a trace", "scenario": scenario, "vary": vary}
     found = rexmit.Study.from_dict(spec).run(tmp_path / "out", progress=False)
     files = draw_figures(found, tmp_path / "figures", ("svg",), answer=True)
-    # All transfers write for two seconds: the time says nothing, and a figure of single runs is no answer.
+    # All transfers write for two seconds: the time says nothing, a figure of single runs is not an answer.
     assert [file.name for file in files] == ["flows-run-0.svg", "goodput-bit-s.svg"]
     words = re.findall(r"<!-- (.*?) -->", files[0].read_text())
     assert "Queue (packets)" in words

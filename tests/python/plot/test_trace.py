@@ -312,7 +312,7 @@ def test_tables_of_the_run_are_taken_and_others_refused(
     block = (tmp_path / "p.html").read_text().partition('id="trace">')[2].partition("</script>")[0]
     assert {"1-server.state", "verdicts"} <= set(read(block)[1])
     done = rexmit("plot", lost_segment, "--html", "--verdicts", "state.parquet")
-    assert done.stderr.endswith("state.parquet: is no table of verdicts: it has no column 'direction'\n")
+    assert done.stderr.endswith("state.parquet: is not a table of verdicts: it has no column 'direction'\n")
     done = rexmit("plot", lost_segment, "--verdicts", "verdicts.parquet")
     assert (done.returncode, "--verdicts is for a page; add --html" in done.stderr) == (2, True)
     done = rexmit("plot", lost_segment, "--connection", 1, "--connection", 2)

@@ -75,7 +75,7 @@ def test_the_legend_names_what_is_there_and_no_more(
 ) -> None:
     _, labels = drawn(lost_segment)
     assert {"segment", "retransmission (R)", "SACK block", "third duplicate ACK", "PSH"} <= set(labels)
-    assert "overtaken on its way here (O)" not in labels
+    assert "reordered on its way here (O)" not in labels
     plain = write_capture("0 s . 901+100 ack 101\n5 c . 101+0 ack 1001 win 50")
     _, labels = drawn(plain)
     assert labels == ["segment", "ACK level, a tick an ACK", "advertised window"]
@@ -95,7 +95,7 @@ def test_a_segment_that_was_overtaken_is_marked(write_capture: Callable[[str], P
     axes, labels = drawn(write_capture(script))
     assert bars(axes, "late") == [pytest.approx((0.0011, 101, 1101))]
     assert len(points(axes, "text-O")) == 1
-    assert "overtaken on its way here (O)" in labels
+    assert "reordered on its way here (O)" in labels
 
 
 def test_retransmissions_are_told_apart_by_cause(lost_segment: Path) -> None:

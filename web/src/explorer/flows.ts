@@ -115,7 +115,7 @@ function linkName(table: Table, row: number): string {
 function longest(queues: Table, byLink: Map<string, number[]>): string {
   const sums = [...byLink].map(([name, rows]): [string, number] => {
     const { mean, unit } = queueOf(queues, rows);
-    // Where a link has no rate its packets count, which are no time: behind all that have one.
+    // Where a link has no rate its packets count, which are not a time: behind all that have one.
     const sum = mean.reduce((all, one) => all + (one || 0), 0);
     return [name, unit === "ms" ? sum : sum / 1e9];
   });
@@ -180,7 +180,7 @@ function finite(value: number): number {
   return Number.isNaN(value) ? Infinity : value;
 }
 
-/** A line a connection; a line a transfer where they are many; of many transfers those with most bytes. */
+/** One line per connection; one line per transfer where they are many; of many transfers those with most bytes. */
 function groupsOf(transfers: Table, rows: number[]): Group[] {
   const byName = new Map<string, number[]>();
   for (const row of rows) {

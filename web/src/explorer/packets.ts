@@ -11,7 +11,7 @@ import { loadRun, mountRuns } from "./embedded";
 export interface PacketWiring {
   /** Changes which runs are open, and how they are shown. */
   change: (part: Partial<State>) => void;
-  /** The graphs say of their own state: it belongs into the link, and is no step back. */
+  /** The graphs say of their own state: it belongs into the link, and is not a step back. */
   traced: (trace: string) => void;
 }
 

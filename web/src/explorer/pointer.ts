@@ -35,7 +35,7 @@ export class Pointer {
     host.addEventListener(
       "click",
       (event) => {
-        // The end of a drag is no click.
+        // The end of a drag is not a click.
         if (Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) > 5) return;
         this.move(event);
         if (this.at) wiring.open(this.at);

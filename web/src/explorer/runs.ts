@@ -96,7 +96,7 @@ export function runsOf(source: Source, rows: Iterable<number>): Entry[] {
 function runTable(page: StudyPage, picture: Picture, entries: Entry[], wiring: RunWiring): HTMLElement {
   const { source, column, state, groups } = picture;
   const fixed = Object.values(groups.roles).map((dim) => dim?.name);
-  // What tells rows of one run apart is no property of the run.
+  // What tells rows of one run apart is not a property of the run.
   const other = source.dims.filter(
     (dim) => dim.kind === "factor" && dim.labels.length > 1 && !fixed.includes(dim.name),
   );

@@ -145,7 +145,7 @@ export function fromFragment(
     const number = said.get(key);
     if (number === null) continue;
     if (/^\d{1,15}$/.test(number)) state[key] = Number(number);
-    else faults.push(`The link asks for a run ${number}, which is no number.`);
+    else faults.push(`The link asks for a run ${number}, which is not a number.`);
   }
   if (state.with !== null && state.with === state.run) {
     faults.push(`The link compares run ${state.with} with itself.`);

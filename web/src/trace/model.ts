@@ -22,7 +22,7 @@ export interface Trace {
   links: LinkLog[];
 }
 
-/** What one side sent, a row a packet (TCP) or DATA chunk (SCTP). */
+/** What one side sent, one row per packet (TCP) or DATA chunk (SCTP). */
 export interface Segments {
   count: number;
   t: Float64Array;
@@ -113,7 +113,7 @@ export interface Verdicts {
   ack: Numbers | null;
 }
 
-/** What held the sender back, a row each, without gaps. */
+/** What held the sender back, one row each, without gaps. */
 export interface Waits {
   words: HeldWord[];
   t: Float64Array;

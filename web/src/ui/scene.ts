@@ -1,7 +1,7 @@
 // A drawing in SVG: what a chart is on paper, in a file, and behind its curves on the screen.
 import type { Marker, Theme } from "./palette";
 
-/** The colours of everything that is no data. */
+/** The colours of everything that is not data. */
 export interface Ink {
   paper: string;
   text: string;

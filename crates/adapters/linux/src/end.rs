@@ -118,7 +118,7 @@ impl Host {
 
     /// Takes a packet that the host has sent.
     fn send(&mut self, bytes: &[u8], gained: Counted) {
-        // What is no packet of the run's protocols is none of the run's: nobody would take it.
+        // What is not a packet of the run's protocols is none of the run's: nobody would take it.
         let Ok(mut packet) = Packet::parse(bytes) else { return };
         let Some((local, remote)) = packet.ports() else { return };
         let ends = [SocketAddr::new(packet.src, local), SocketAddr::new(packet.dst, remote)];

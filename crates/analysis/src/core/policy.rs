@@ -362,7 +362,7 @@ thresholds! {
     TcpHeld in "tcp.held" {
         /// Its congestion window held it back beyond doubt if so many acknowledgments in a row prompted full segments.
         waits: u64 = 4, "inferred: an application does not write that often just when an acknowledgment arrives";
-        /// A window that has not grown for so many RTTs is no congestion window.
+        /// A window that has not grown for so many RTTs is not a congestion window.
         flat_rtts: u64 = 8, "inferred: RFC 5681 section 3.1 grows it by a segment an RTT, half of one with delayed ACKs";
         /// A queue stands if round trips take so much of the shortest
         standing_share: Ratio = Ratio::new(5, 4), "inferred: a quarter is more than jitter of most paths";

@@ -49,11 +49,11 @@ pub(crate) fn bytes<T>(rows: &[T]) -> u64 {
 /// Which tables to keep. Judgements are the same whatever is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// [`crate::rows::Rows::segments`] and [`crate::rows::Rows::sacks`]: a row a packet.
+    /// [`crate::rows::Rows::segments`] and [`crate::rows::Rows::sacks`]: one row per packet.
     pub segments: bool,
-    /// [`crate::rows::Rows::rtt`]: a row a sample.
+    /// [`crate::rows::Rows::rtt`]: one row per sample.
     pub rtt: bool,
-    /// The DATA chunks of SCTP, a row a transmission, and its SACKs.
+    /// The DATA chunks of SCTP, one row per transmission, and its SACKs.
     pub chunks: bool,
     /// [`crate::rows::Rows::held`]: a row for each time in which one thing held a side of TCP back.
     pub held: bool,

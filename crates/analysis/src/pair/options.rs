@@ -10,6 +10,6 @@ pub struct Options {
     /// Both captures ran from before the first packet until after the last one, so that a packet that is in one of them
     /// only was lost. Otherwise a capture is taken to have run from its first to its last packet.
     pub whole: bool,
-    /// Keep [`super::PairRows::crossings`]: a row a packet.
+    /// Keep [`super::PairRows::crossings`]: one row per packet.
     pub crossings: bool,
 }

@@ -217,7 +217,7 @@ fn a_super_packet_counts_as_its_segments() {
     for line in ["1+1000", "1001+1000", "2001+500"] {
         assert!(told.contains(&format!("Client 3>- Lost {line}")), "{line}: {told:#?}");
     }
-    // A header may claim any length, and a SYN any MSS: that buys nobody a row a byte.
+    // A header may claim any length, and a SYN any MSS: neither may buy a row per byte.
     let claims = story("lost").replace("mss 1000", "mss 1");
     assert_eq!(tale(&claims).summaries[0].packets, 4);
 }

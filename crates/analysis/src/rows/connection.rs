@@ -100,7 +100,7 @@ pub struct SideRow {
     /// The same with each super-packet (of segmentation or receive offload, longer than the MSS) counted as the
     /// packets of one MSS that it is on the wire. Without a SYN the MSS is taken for 1460.
     pub wire_data_packets: u64,
-    /// Bytes of data, retransmissions included. SYN and FIN are no data.
+    /// Bytes of data, retransmissions included. SYN and FIN are not data.
     pub bytes: u64,
     /// Bytes of data that this capture holds, each counted once.
     pub unique_bytes: u64,

@@ -23,7 +23,7 @@ pub struct SctpRows {
     pub paths: Vec<PathRow>,
     /// Their streams.
     pub streams: Vec<StreamRow>,
-    /// DATA chunks, a row a transmission; only with [`crate::rows::Tables::chunks`].
+    /// DATA chunks, one row per transmission; only with [`crate::rows::Tables::chunks`].
     pub chunks: Vec<ChunkRow>,
     /// SACKs; only with [`crate::rows::Tables::chunks`].
     pub sacks: Vec<SctpSackRow>,

@@ -1,4 +1,4 @@
-//! Packet scripts for tests: a line a packet.
+//! Packet scripts for tests: one line per packet.
 //!
 //! ```text
 //! MS SIDE[@ADDRESS] CHUNK; CHUNK ... [| ident N] [ttl N] [cut N] [damaged]

@@ -234,6 +234,6 @@ fn held(by: Held) -> &'static str {
         Held::PathRate => "time in which a window was full while a queue stood on the path",
         Held::Recovery => "time in which it repaired losses",
         Held::Timer => "time in which it waited for a retransmission timer",
-        Held::Unknown => "time of which the packets do not tell",
+        Held::Unknown => "time that the packets do not explain",
     }
 }

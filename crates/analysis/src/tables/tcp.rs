@@ -1,4 +1,4 @@
-//! The tables of TCP that have a row a packet, a sample or an event.
+//! The tables of TCP that have one row per packet, sample or event.
 
 use rexmit_tables::{Block, bytes, ns, plain};
 

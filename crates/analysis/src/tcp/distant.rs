@@ -50,7 +50,7 @@ struct Sight {
     /// Its sender probes for lost tails; such a one finds losses by time as well, waits for reordering, and sends lost copies
     /// again (RFC 8985).
     of_today: bool,
-    /// That sender had known of the third duplicate for long, as timestamps show: this is no answer to that.
+    /// That sender had known of the third duplicate for long, as timestamps show: this is not an answer to that.
     known_long: bool,
     /// By its sender's clock it answers no acknowledgment, and no timer for reordering can have sent it: that of a timeout
     /// had run its time.

@@ -1,4 +1,4 @@
-//! Packet scripts for tests of [`Analyzer`]: a line a packet, in the manner of tcpdump.
+//! Packet scripts for tests of [`Analyzer`]: one line per packet, in the manner of tcpdump.
 //!
 //! ```text
 //! MS SIDE FLAGS SEQ+LEN [ack N] [win N] [ws N] [mss N] [sackok] [sack A-B,C-D] [ts VAL/ECR] [ident N] [urg N] [ttl N]
@@ -150,7 +150,7 @@ fn pair(word: &str, between: char) -> (u32, u32) {
 }
 
 fn value<T: FromStr>(word: &str) -> T {
-    word.parse().unwrap_or_else(|_| panic!("{word} is no number"))
+    word.parse().unwrap_or_else(|_| panic!("{word} is not a number"))
 }
 
 fn flag(letter: char) -> Flags {

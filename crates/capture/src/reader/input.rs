@@ -189,7 +189,10 @@ impl<R: Read> Gzip<R> {
                         self.decoder = Decompress::new_gzip(15);
                         self.state = Member::Inside;
                     }
-                    _ => self.state = Member::Damaged("bytes that are no gzip member follow one".into()),
+                    _ => {
+                        self.state =
+                            Member::Damaged("a gzip member is followed by bytes that are not one".into())
+                    }
                 }
                 continue;
             }
@@ -216,7 +219,7 @@ impl<R: Read> Gzip<R> {
 fn told(message: Option<&str>) -> &str {
     match message {
         Some(check @ ("incorrect data check" | "incorrect length check")) => check,
-        _ => "no deflate stream",
+        _ => "not a deflate stream",
     }
 }
 
@@ -285,7 +288,7 @@ impl<R: Read> Zstd<R> {
             })) => {
                 let skipped = io::copy(&mut (&mut self.raw).take(length.into()), &mut io::sink());
                 if skipped.map_err(|e| self.failure(&e))? < length.into() {
-                    return Err(damaged_zstd(&"it ends within a frame that is to be skipped"));
+                    return Err(damaged_zstd(&"it ends within a skippable frame"));
                 }
             }
             Err(error) => return Err(self.failure(&error)),

@@ -61,7 +61,7 @@ impl Pcap {
         let (seconds, fraction) = (order.u32(head, 0), order.u32(head, 4));
         let (kept, original_len) = (order.u32(head, 8), order.u32(head, 12));
         if kept > BLOCK_BYTES {
-            return Err(ReadError::Corrupt { offset: start, what: "a packet longer than any" });
+            return Err(ReadError::Corrupt { offset: start, what: "an impossible packet length" });
         }
         let len = self.header + kept as usize;
         source.require(len, start)?;

@@ -142,7 +142,7 @@ fn take_block<R: Read>(
     len: u32,
 ) -> Result<(usize, Block<'_>), ReadError> {
     if (len as usize) < HEAD + TAIL || !len.is_multiple_of(4) || len > BLOCK_BYTES {
-        return Err(ReadError::Corrupt { offset: start, what: "a length that no block has" });
+        return Err(ReadError::Corrupt { offset: start, what: "an impossible block length" });
     }
     let len = len as usize;
     source.require(len, start)?;

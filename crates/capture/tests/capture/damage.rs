@@ -42,7 +42,7 @@ fn a_block_has_twelve_bytes_at_least_and_whole_words() {
         let mut file = begun(0);
         let at = file.out.len();
         file.u32(STATISTICS).u32(len).raw(&[0; 40]);
-        assert_eq!(corrupt(&file, at), "a length that no block has", "{len}");
+        assert_eq!(corrupt(&file, at), "an impossible block length", "{len}");
     }
     // The longest that is believed is only not there.
     let mut file = begun(0);

@@ -109,12 +109,12 @@ fn what_follows_a_member_or_a_frame_is_another_or_damage() {
         |packed: Vec<u8>| packing_error(read_to_damage(&[packed, b"rest of something".to_vec()].concat()));
     let (records, offset, packing, what) = after(gzip(&bytes, 6));
     assert_eq!((records, offset, packing), (count, bytes.len() as u64, Packing::Gzip));
-    assert_eq!(what, "bytes that are no gzip member follow one");
+    assert_eq!(what, "a gzip member is followed by bytes that are not one");
     let (records, offset, packing, _) = after(zstd(&bytes));
     assert_eq!((records, offset, packing), (count, bytes.len() as u64, Packing::Zstd));
     let (_, _, _, what) =
         packing_error(read_to_damage(&[zstd(&bytes), skippable(0, 9)[..12].to_vec()].concat()));
-    assert_eq!(what, "it ends within a frame that is to be skipped");
+    assert_eq!(what, "it ends within a skippable frame");
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub fn take_over(names: &ByHost<String>) -> Result<(Ends, ByHost<Side>), SpecErr
             }
             if let Some(address) = address_of(interface)? {
                 let text = format!(
-                    "it has the address {address} of this host, whose own packets would meet no path"
+                    "it has the address {address} of this host, whose own packets would bypass the path"
                 );
                 return Err(io::Error::other(text));
             }
@@ -281,9 +281,10 @@ fn free(wanted: Option<ByHost<IpAddr>>) -> Result<ByHost<IpAddr>, SpecError> {
     // What a host still has to say to the client of an emulation before would be this one's first packets.
     let heard_of = peers();
     let is_free = |pair: &ByHost<IpAddr>| owner(pair).is_none() && !heard_of.contains(&pair[CLIENT]);
-    (0..MOST).map(usual).find(is_free).ok_or_else(|| {
-        SpecError::new("", "every address that would be given is taken on this host: give --address")
-    })
+    (0..MOST)
+        .map(usual)
+        .find(is_free)
+        .ok_or_else(|| SpecError::new("", "every default address is taken on this host: give --address"))
 }
 
 /// Addresses to which this host's TCP may still send something by itself.

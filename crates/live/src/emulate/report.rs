@@ -249,7 +249,7 @@ impl Summary {
             ));
         }
         if self.missed > 0 {
-            let text = "the emulator did not keep up: {} packets met no path or did not come out of it";
+            let text = "the emulator did not keep up: {} packets missed the path or did not come out of it";
             return Some(text.replace("{}", &self.missed.to_string()));
         }
         let few = (self.deliveries / 100).max(FEW);

@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, SpecError> {
         let Setting { network, resolved, links } = Setting::read(wanted)?;
         let places = wanted.programs.iter().map(|program| {
-            let unknown = || SpecError::new("programs", format!("{} is no host", program.host));
+            let unknown = || SpecError::new("programs", format!("{} is not a host", program.host));
             find(&network, &program.host).ok_or_else(unknown)
         });
         let places = places.collect::<Result<Vec<_>, _>>()?;
@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
             looked.map(|_| driven.map(|driven| DriveReport { time: driven.time.min(time), ..driven }))
         })?;
         self.driven = driven.map_err(|e| {
-            let text = format!("the emulation broke off: an interface of it is gone or fails: {e}");
+            let text = format!("the emulation was aborted: one of its interfaces is gone or failing: {e}");
             End::Told { text, code: 1 }
         })?;
         Ok(())

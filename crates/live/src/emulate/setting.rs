@@ -111,7 +111,7 @@ fn read_network(scenario: Value) -> Result<Resolved, SpecError> {
     if resolved.links.is_none() {
         return Err(SpecError::new(
             "hosts",
-            "these are no hosts of a network: give each a point, as by at = \"left\"",
+            "these are not hosts of a network: give each a point, as by at = \"left\"",
         ));
     }
     if let Some(key) = resolved.links_of_netem().into_iter().next() {

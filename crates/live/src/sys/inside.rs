@@ -298,7 +298,7 @@ impl Interface {
     /// Gives the host a packet, whose stack has run when this comes back.
     ///
     /// # Errors
-    /// Where the interface is down, or it is no IP packet.
+    /// Where the interface is down, or it is not an IP packet.
     #[inline]
     pub fn give(&mut self, packet: &[u8]) -> io::Result<()> {
         let Some(calls) = calls() else { return Err(io::ErrorKind::NotConnected.into()) };

@@ -35,7 +35,7 @@ impl SockDiag {
         Ok(Self(socket))
     }
 
-    /// The association between two addresses; `None` where there is none, or this kernel does not tell.
+    /// The association between two addresses; `None` where there is none, or this kernel does not report it.
     pub fn path(&self, local: SocketAddr, remote: SocketAddr) -> Option<PathState> {
         self.0.send(&request(local, remote), 0).ok()?;
         let mut room = Vec::with_capacity(4096);

@@ -71,7 +71,7 @@ impl Words {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// Where they are no whole number of words, none, or too many, or begin as files of another kind do.
+    /// Where they are not a whole number of words, none, or too many, or begin as files of another kind do.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         if let Some((_, kind)) = OTHER_FILES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
             return Err(format!("this is {kind}, no pattern file"));

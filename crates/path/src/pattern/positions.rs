@@ -88,7 +88,7 @@ impl FromStr for Positions {
         for item in text.split(',') {
             ranges.push(range(item.trim()).map_err(|why| {
                 format!(
-                    "{text:?} is no list of positions ({why}); allowed: such as 18, \"1,4,10-12\" or \"10-\""
+                    "{text:?} is not a list of positions ({why}); allowed: such as 18, \"1,4,10-12\" or \"10-\""
                 )
             })?);
         }
@@ -117,7 +117,7 @@ fn range(item: &str) -> Result<(u64, u64), String> {
 fn number(text: &str) -> Result<u64, String> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("{text:?} is no whole number"));
+        return Err(format!("{text:?} is not a whole number"));
     }
     text.parse().map_err(|_| format!("{text} is too large"))
 }

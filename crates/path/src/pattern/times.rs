@@ -88,14 +88,14 @@ impl FromStr for Times {
         let spans: Result<Vec<_>, String> = text.split(',').map(|item| span(item.trim())).collect();
         spans.map(Self::from_spans).map_err(|why| {
             format!(
-                "{text:?} is no list of times ({why}); allowed: such as \"1 s-2 s, 3 s-3.5 s\" or \"5 s-\""
+                "{text:?} is not a list of times ({why}); allowed: such as \"1 s-2 s, 3 s-3.5 s\" or \"5 s-\""
             )
         })
     }
 }
 
 fn span(item: &str) -> Result<(Duration, Duration), String> {
-    // The hyphen of an exponent (1e-3 s) is no separator: the separator follows a unit.
+    // The hyphen of an exponent (1e-3 s) is not a separator: the separator follows a unit.
     let separator = item
         .match_indices('-')
         .find(|(i, _)| !item[..*i].ends_with(['e', 'E']))

@@ -262,7 +262,7 @@ impl<'de> Deserialize<'de> for Aqm {
                 "fq-codel" | "fq_codel" => Self::FqCodel(FqCodel::default()),
                 "pie" => Self::Pie(Pie::default()),
                 "red" => Self::Red(Red::default()),
-                other => return Err(format!("{other:?} is no queue management: write {NAMES}")),
+                other => return Err(format!("{other:?} is not a queue management: write {NAMES}")),
             })
         };
         deserializer.deserialize_any(TextOrTable::new(

@@ -67,7 +67,7 @@ impl FromStr for Qdisc {
         let words: Vec<&str> = text.split_whitespace().collect();
         let Some((name, options)) = words.split_first().filter(|(name, _)| NAMES.contains(name)) else {
             return Err(format!(
-                "{text:?} is no queueing discipline; allowed: {}, each with its options of tc, such as \"pfifo limit 50\"",
+                "{text:?} is not a queueing discipline; allowed: {}, each with its options of tc, such as \"pfifo limit 50\"",
                 NAMES.join(", ")
             ));
         };

@@ -89,7 +89,7 @@ impl Rows {
             }
             let at_header = self.header.is_empty();
             let read = std::str::from_utf8(line)
-                .map_err(|_| format!("{} is no text: write a row such as 0.5,10", shown(line)))
+                .map_err(|_| format!("{} is not text: write a row such as 0.5,10", shown(line)))
                 .and_then(|text| {
                     if at_header {
                         self.header = header_of(text)?;
@@ -126,13 +126,13 @@ pub(super) fn survey(lines: Lines) -> Result<About, Fault> {
         if let Some((_, last)) = times {
             let what = match row.time.cmp(&last) {
                 std::cmp::Ordering::Less => Some("times must not go back: put the rows in order"),
-                std::cmp::Ordering::Equal => Some("one row says all of a moment: leave one out"),
+                std::cmp::Ordering::Equal => Some("each moment has one row: leave one out"),
                 std::cmp::Ordering::Greater => None,
             };
             if let Some(what) = what {
                 return Err(Fault::at(
                     number,
-                    format!("{}, behind {last} in the row before: {what}", row.time),
+                    format!("{}, after {last} in the row before: {what}", row.time),
                 ));
             }
         }
@@ -181,7 +181,7 @@ fn header_of(line: &str) -> Result<Vec<(Quantity, Option<&'static str>)>, String
     for cell in line.split(',') {
         let column = column_of(cell.trim())?;
         if columns.iter().any(|other| other.0 == column.0) {
-            return Err(format!("the column {} stands there twice: leave one out", column.0.name()));
+            return Err(format!("the column {} appears twice: leave one out", column.0.name()));
         }
         columns.push(column);
     }

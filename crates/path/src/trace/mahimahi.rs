@@ -19,7 +19,7 @@ pub(crate) const TUN_HEADER: u64 = 4;
 
 /// Nanoseconds in the unit of a line.
 const MS: u64 = 1_000_000;
-/// A line of more digits is no time of any trace.
+/// A line of more digits is not a time of any trace.
 const MOST_DIGITS: usize = 13;
 
 /// True for a line that is a time.
@@ -71,7 +71,7 @@ fn time_of(line: &[u8]) -> Result<u64, String> {
         return Err("is empty: remove it, or write a time in whole ms".to_owned());
     }
     if !is_time(line) || line.len() > MOST_DIGITS {
-        return Err(format!("{} is no time: write whole milliseconds, such as 12", shown(line)));
+        return Err(format!("{} is not a time: write whole milliseconds, such as 12", shown(line)));
     }
     Ok(line.iter().fold(0, |time, digit| time * 10 + u64::from(digit - b'0')))
 }

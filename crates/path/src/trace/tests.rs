@@ -31,7 +31,7 @@ fn each_wrong_line_is_named_with_what_to_write() {
           -d '\\r' < OLD > NEW",
         ),
         ("3\n\n5\n", "x: line 2: is empty: remove it, or write a time in whole ms"),
-        ("3\n5.5\n", "x: line 2: \"5.5\" is no time: write whole milliseconds, such as 12"),
+        ("3\n5.5\n", "x: line 2: \"5.5\" is not a time: write whole milliseconds, such as 12"),
         (
             "0\n0\n",
             "x: line 2: every opportunity is at 0 ms, and the last line is also the time after which the trace begins \
@@ -44,12 +44,12 @@ fn each_wrong_line_is_named_with_what_to_write() {
         ),
         (
             "time (s),rate (Mbit/s)\n1,5\n0.5,6\n",
-            "x: line 3: 500 ms, behind 1 s in the row before: times must not go back: \
+            "x: line 3: 500 ms, after 1 s in the row before: times must not go back: \
           put the rows in order",
         ),
         (
             "time (s),rate (Mbit/s)\n1,5\n1,6\n",
-            "x: line 3: 1 s, behind 1 s in the row before: one row says all of a moment: \
+            "x: line 3: 1 s, after 1 s in the row before: each moment has one row: \
           leave one out",
         ),
         (
@@ -143,7 +143,7 @@ fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
     });
     assert_eq!(times, [3, 5, 8, 10]);
     let error = survey("3\n\u{feff}5\n").unwrap_err();
-    assert!(error.starts_with("x: line 2: ") && error.contains("is no time"), "{error}");
+    assert!(error.starts_with("x: line 2: ") && error.contains("is not a time"), "{error}");
 }
 
 /// Lines that are made as they are read: as long as nobody could hold.

@@ -60,7 +60,7 @@ fn dummynet_between_links() {
         between.send(us(at), udp(1250, ident));
     }
     assert_eq!(idents(&mut between), [(us(6_010), 1), (us(6_020), 2), (us(6_030), 3), (us(6_510), 4)]);
-    // A delay that is no multiple of the tick is cut, and the ticks have a phase.
+    // A delay that is not a multiple of the tick is cut, and the ticks have a phase.
     let mut odd =
         down_at(&format!("{pipe}\ndelay = \"5.3 ms\"").replace("delay = \"5 ms\"\n", ""), us(100) - us(0));
     odd.send(us(1_010), udp(1250, 1));

@@ -62,7 +62,7 @@ proptest! {
         prop_assert_eq!(&tool::parse(&pattern.to_string()).expect("canonical text"), &pattern);
         let json = serde_json::to_string(&pattern).expect("JSON");
         prop_assert_eq!(&serde_json::from_str::<Pattern>(&json).expect("own JSON"), &pattern);
-        // In a study a number or a list stands as a value: quoted where it is no number.
+        // In a study a number or a list stands as a value: quoted where it is not a number.
         let spec = PathSpec {
             down: rexmit_path::DirectionOverride { drop: Some(pattern), ..Default::default() },
             ..PathSpec::default()
@@ -343,7 +343,7 @@ fn keys_are_those_of_the_path_that_is_meant() {
     let refused = |toml: &str| path(toml).check("alternate", None).expect_err(toml).to_string();
     assert_eq!(
         refused("up.queue = \"10 ms\""),
-        "alternate.up.queue: a queue in time needs a rate that fills it, such as alternate.rate = \"10 Mbit/s\""
+        "alternate.up.queue: a queue in time needs a drain rate, such as alternate.rate = \"10 Mbit/s\""
     );
     assert!(refused("burst = \"2 kB\"").starts_with("alternate.burst: only the shaper tbf"));
     let warned = path("tick = \"1 ms\"\ndown.drop = 0").warnings("alternate");

@@ -191,7 +191,7 @@ proptest! {
         let mut last = (8, 20);
         for (step, rate, delay) in steps {
             at += step;
-            // A row that says the same again is no change of a shaper that is configured anew.
+            // A row that says the same again is not a change of a shaper that is configured anew.
             if (rate, delay) != last {
                 csv += &format!("{at} ms,{},{delay}\n", rate * 500);
                 let rate_part = if rate == last.0 { String::new() } else { format!("rate = \"{} kbit/s\", ", rate * 500) };

@@ -124,10 +124,10 @@ fn what_is_no_answer_is_told_in_words() {
     assert_eq!(told(&[0x05]), "with a frame of the unknown kind 5");
     assert_eq!(told(&[0x85, 3, 9]), "with an item that is cut off");
     assert_eq!(told(&[&[0x85][..], &item(99, b"")].concat()), "with an item of the unknown type 99");
-    assert_eq!(told(&[&[0x85][..], &item(4, &[7])].concat()), "with an item of type 4 that is no event");
+    assert_eq!(told(&[&[0x85][..], &item(4, &[7])].concat()), "with an item of type 4 that is not an event");
     assert_eq!(
         told(&[&[0x85][..], &item(6, &[2; 9][..8])].concat()),
-        "with an item of type 6 that is no timer"
+        "with an item of type 6 that is not a timer"
     );
     assert_eq!(told(&[&[0x85][..], &item(2, &[0; 11])].concat()), "with data that nobody reads");
     let refused = Answer::parse(&Call::Timer, b"\xffno\nmore").unwrap_err();

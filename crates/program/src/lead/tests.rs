@@ -110,7 +110,7 @@ fn a_program_without_a_loader_takes_no_library() {
     assert_eq!([other(4), other(5), other(18)], [Some("is of another kind of processor than rexmit"); 3]);
 }
 
-/// What is no ELF file, or cut off, is for the kernel to refuse.
+/// What is not an ELF file, or cut off, is for the kernel to refuse.
 #[test]
 fn files_of_any_bytes_are_looked_at() {
     let whole = elf(&[6, 1, 2]);

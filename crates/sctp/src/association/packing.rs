@@ -137,7 +137,7 @@ impl Association {
     }
 
     /// Where the stream is thin and the packet holds new chunks only, outstanding ones go in front, oldest first, until
-    /// one does not fit (SC-E-6). They are no retransmission for window and missing reports; they cannot be timed.
+    /// one does not fit (SC-E-6). They are not a retransmission for window and missing reports; they cannot be timed.
     fn bundle_with_new(&mut self, now: Instant, draft: &mut Draft, first: SeqNumber) {
         let rule = self.profile.thin.bundle_with_new;
         if rule == BundleWithNew::Off || !self.is_thin() {

@@ -31,7 +31,7 @@ fn wrong_tags() {
     assert_eq!(*t.assoc.faults(), Faults { wrong_tags: 4, ..Faults::default() });
 }
 
-/// Section 3.2: bytes that are no packet, chunks that lie about their length.
+/// Section 3.2: bytes that are not a packet, chunks that lie about their length.
 #[test]
 fn malformed_bytes() {
     let mut t = up();
@@ -238,7 +238,7 @@ fn reneging() {
     t.at_ms(500).recv(sack(0)).expect_flight(200).expect_at_ms(1500, "1:100 + 2:100");
 }
 
-/// Data that are no data: without bytes, on streams that there are not, beyond all blocks, with an old number.
+/// Data that are not data: without bytes, on streams that there are not, beyond all blocks, with an old number.
 #[test]
 fn impossible_data() {
     let mut t = up();

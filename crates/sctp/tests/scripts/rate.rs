@@ -71,7 +71,7 @@ fn a_retransmission_is_sampled() {
     assert_eq!((heard.samples.len(), heard.losses, heard.timeouts), (5, 1, 0));
 }
 
-/// What leaves while more waits for its time is no lower bound; what leaves when nothing waits is.
+/// What leaves while more waits for its time is not a lower bound; what leaves when nothing waits is.
 #[test]
 fn an_application_that_has_no_more_is_told_of() {
     let (mut t, control) = up(Rate::from_bits_per_second(100 * 8 * 100));

@@ -85,7 +85,7 @@ fn no_backoff() {
     t.expect_at_ms(4400, "2:100").expect_rto_ms(2000);
 }
 
-/// SC-E-6: outstanding chunks in front of new ones; they are timed no more, and are no retransmission for cwnd.
+/// SC-E-6: outstanding chunks in front of new ones; they are timed no more, and are not a retransmission for cwnd.
 #[test]
 fn bundling_with_new_data() {
     let mut t = up(json!({ "bundle_with_new": "outstanding" }));

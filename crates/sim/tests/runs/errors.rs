@@ -130,7 +130,7 @@ fn no_word_of_serde_or_rust_reaches_people() {
         (
             "hosts.client.address",
             json!("300.1.1.1"),
-            "\"300.1.1.1\" is no IP address; allowed: such as \"10.0.2.1\"",
+            "\"300.1.1.1\" is not an IP address; allowed: such as \"10.0.2.1\"",
         ),
         ("hosts.client.address", json!(3), "3 does not fit here; allowed: a text in quotes"),
     ];

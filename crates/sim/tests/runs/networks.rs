@@ -300,7 +300,7 @@ fn what_is_no_network_is_refused_in_one_line() {
         (
             "links.more",
             json!({ "between": ["left", "right"] }),
-            "links.more: the links bottleneck, more make a circle (left - right - left): leave one of them out",
+            "links.more: the links bottleneck, more form a loop (left - right - left): leave one of them out",
         ),
         (
             "links.more",
@@ -312,7 +312,7 @@ fn what_is_no_network_is_refused_in_one_line() {
             json!({ "between": ["east", "west"] }),
             "links.more.between: nothing joins \"east\" with \"left\"",
         ),
-        ("links.near", json!({ "between": ["left", "right"] }), "links.near: the name is there twice"),
+        ("links.near", json!({ "between": ["left", "right"] }), "links.near: the name appears twice"),
         ("path", json!({ "rate": "1 Mbit/s" }), "path: a network has `links`"),
         ("transfers.0.to", json!("near"), "transfers.0: `from` and `to` are both \"near\""),
     ];
@@ -322,7 +322,7 @@ fn what_is_no_network_is_refused_in_one_line() {
     scenario["hosts"]["near"]["count"] = json!(2);
     scenario["transfers"] = json!([{ "from": "far", "to": "sink", "bulk": "1 kB" }]);
     let error = Resolved::from_value(scenario).unwrap_err().to_string();
-    assert!(error.starts_with("hosts.near-1: the name is there twice"), "{error}");
+    assert!(error.starts_with("hosts.near-1: the name appears twice"), "{error}");
 }
 
 #[test]

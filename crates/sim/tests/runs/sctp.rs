@@ -108,7 +108,7 @@ fn what_is_of_one_protocol_is_refused_by_the_other() {
     let refused = |value: Value| Resolved::from_value(value).unwrap_err().to_string();
     let mut mixed = scenario("rfc9260", json!({}), thin(1));
     mixed["hosts"]["client"]["stack"] = json!("rfc-2014");
-    assert_eq!(refused(mixed), "hosts: server has sctp, client tcp: give both stacks of one protocol");
+    assert_eq!(refused(mixed), "hosts: server has sctp, client tcp: give both hosts stacks of one protocol");
     let mut transfer = thin(1);
     transfer["streams"] = json!(2);
     assert!(

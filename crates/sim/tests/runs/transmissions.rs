@@ -47,7 +47,7 @@ fn a_loss_in_the_middle_is_repaired_by_one_fast_retransmission() {
     assert_eq!((lost.host, lost.position, lost.reason), (SERVER, 9, Reason::New));
     let [fast] = again(&outcome)[..] else { panic!("one packet is sent again") };
     assert_eq!((fast.seq, fast.len, fast.transmission), (lost.seq, lost.len, 2));
-    // The first report came with the delayed ACK of what lies before the hole, which is no duplicate.
+    // The first report came with the delayed ACK of what lies before the hole, which is not a duplicate.
     assert_eq!((fast.reason, fast.earlier), (Reason::Fast { duplicates: 3, sacked: 4 }, Earlier::Lost));
 }
 

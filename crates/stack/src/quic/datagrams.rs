@@ -15,7 +15,7 @@ pub const MOST_DATAGRAM: u64 = 65_527;
 /// What is wrong with a write of `len` bytes where datagrams have `most` bytes at most now.
 pub fn no_datagram(len: u64, most: u64) -> String {
     format!(
-        "a write of {len} bytes is no datagram of this connection, which takes {PLACE_BYTES} to {most} bytes now: change the \
+        "a write of {len} bytes is not a datagram of this connection, which takes {PLACE_BYTES} to {most} bytes now: change the \
          transfer's writes, its write_size or the size of its messages"
     )
 }

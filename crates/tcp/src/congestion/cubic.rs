@@ -109,7 +109,7 @@ impl Cubic {
         open(w, whole);
     }
 
-    /// A time without growth is no part of the stage (section 4.2).
+    /// A time without growth is not part of the stage (section 4.2).
     fn pause(&mut self, now: Instant) {
         if let Some(epoch) = &mut self.state.epoch {
             epoch.start += now.saturating_since(epoch.last_ack);

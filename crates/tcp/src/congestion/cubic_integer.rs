@@ -184,7 +184,7 @@ impl LinuxControl for CubicInteger {
     fn note(&mut self, w: &mut Window, note: &Note) {
         match *note {
             Note::Restart { now, idle } => {
-                // `cubictcp_cwnd_event`: a time without data is no part of the stage.
+                // `cubictcp_cwnd_event`: a time without data is not part of the stage.
                 let (now, idle) = (self.ticks(now), idle.as_nanos() / 1_000_000);
                 self.state.epoch = self.state.epoch.map(|epoch| (epoch + idle).min(now));
             }

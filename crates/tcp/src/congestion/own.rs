@@ -19,7 +19,7 @@ impl<C: CongestionControl + Clone + Debug + Send + Sync + 'static> OwnControl fo
 
 impl Clone for Box<dyn OwnControl> {
     fn clone(&self) -> Self {
-        // Of what is inside: a box is no controller itself.
+        // Of what is inside: a box is not a controller itself.
         (**self).boxed_clone()
     }
 }

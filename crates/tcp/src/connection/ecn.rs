@@ -140,7 +140,7 @@ impl Tcb {
     }
 
     /// Marks a segment that is about to leave, and gives its type of service (`tcp_ecn_send`). `new`: it has data that have
-    /// not left before, and is no probe; neither ACKs nor retransmissions are ECN-capable.
+    /// not left before, and is not a probe; neither ACKs nor retransmissions are ECN-capable.
     #[cold]
     pub(super) fn mark_segment(&mut self, segment: &mut TcpSegment, new: bool) -> u8 {
         let closed = self.state == State::Closed;

@@ -353,7 +353,7 @@ impl Tcb {
             host_cache: self.host_cache.as_ref().map(|access| access.share()),
         });
         let old = std::mem::replace(self, fresh);
-        // A controller from outside is no part of the profile.
+        // A controller from outside is not part of the profile.
         (self.congestion, self.by_rate) = (old.congestion, old.by_rate);
         (self.clock, self.counters) = (old.clock, old.counters);
         (self.events, self.out) = (old.events, old.out);

@@ -36,7 +36,7 @@ impl Tcb {
         recovery: &mut R,
     ) {
         if self.state == State::SynReceived && self.is_repeated_syn(segment) {
-            // A repeated SYN is answered at once and is no step of the timer (FB-SYN-2).
+            // A repeated SYN is answered at once and is not a step of the timer (FB-SYN-2).
             if let Some(stamps) = segment.timestamps {
                 self.rcv.ts_recent = stamps.value;
             }

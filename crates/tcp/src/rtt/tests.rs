@@ -420,7 +420,7 @@ fn bsd_begins_from_what_an_earlier_connection_left() {
     let mut e = RttEstimator::new(&bsd());
     e.begin_from(320, 80);
     assert_eq!((e.srtt(), e.rttvar(), e.rto()), (Some(ms(10)), Some(ms(5)), ms(280)));
-    // The first sample is no first one (FB-RTT-3): 11 - 1 ticks are what was expected.
+    // The first sample is not the first (FB-RTT-3): 11 - 1 ticks are what was expected.
     e.sample(ms(11), UNA, NXT);
     assert_eq!((e.fixed_point(), e.rto(), e.samples()), ((320, 60), ms(225), 1));
     // Without a variation: one round trip.

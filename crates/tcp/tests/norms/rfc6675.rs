@@ -74,7 +74,7 @@ fn section_2_a_changed_window_is_no_obstacle_twin() {
     assert_eq!(play(&mut server(freebsd(ten_of_freebsd), Peer::default(), 40, 10)), 0);
 }
 
-/// A report without news is no duplicate.
+/// A report without news is not a duplicate.
 #[test]
 fn section_2_without_news_no_duplicate() {
     let mut t = ten(json!({}));

@@ -72,7 +72,7 @@ fn fb_dup_1_data_and_windows_start_the_count_anew() {
         .expect(data(1449..2897).ack(11));
 }
 
-/// An ACK below una is no duplicate, and nothing is one while nothing is outstanding.
+/// An ACK below una is not a duplicate, and nothing is one while nothing is outstanding.
 #[test]
 fn fb_dup_2_old_acks_and_idle_senders() {
     let mut t = sender(json!({ "recovery": { "limited_transmit": 0 } }), 10);

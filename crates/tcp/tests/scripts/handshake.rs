@@ -45,7 +45,7 @@ fn fb_syn_2_the_syn_ack_timer_doubles_three_times() {
     t.expect_at_ms(48_000, syn_ack());
 }
 
-/// A repeated SYN is answered at once and is no step of the timer, which starts anew or goes on.
+/// A repeated SYN is answered at once and is not a step of the timer, which starts anew or goes on.
 #[test]
 fn fb_syn_2_a_repeated_syn_is_answered_at_once() {
     for (restarts, next) in [(true, 4_000), (false, 3_000)] {

@@ -48,7 +48,7 @@ fn fb_out_2_twins() {
     assert_eq!(t.drain().len(), 4);
 }
 
-/// A SYN that had to be resent is no idle time: the client sends its initial window.
+/// A SYN that had to be resent is not idle time: the client sends its initial window.
 #[test]
 fn fb_out_2_a_slow_handshake_is_not_idle() {
     let mut t = Script::client(freebsd(json!({})));

@@ -15,7 +15,7 @@ fn sender(changes: serde_json::Value) -> Script {
     t
 }
 
-/// The slop of 200 ms is added, it is no minimum; nor is there one of a second.
+/// The slop of 200 ms is added, it is not a minimum; nor is there one of a second.
 #[test]
 fn fb_rto_1_and_2_the_slop_is_added() {
     for (rtt, rto) in [(0, 203), (9, 230), (99, 500), (600, 2003)] {

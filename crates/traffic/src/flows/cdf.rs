@@ -46,12 +46,12 @@ impl Cdf {
             let (before, up_to) = last.unwrap_or((size, Probability::ZERO));
             if size < before {
                 return Err(format!(
-                    "size: {size}, behind {before} in the row before: sizes must not go back: put the rows in order"
+                    "size: {size}, after {before} in the row before: sizes must not go back: put the rows in order"
                 ));
             }
             if probability < up_to {
                 return Err(format!(
-                    "probability: {}, behind {} in the row before: each is that of a size up to its own, and must not \
+                    "probability: {}, after {} in the row before: each is that of its size or less, and must not \
                      decrease",
                     probability.as_f64(),
                     up_to.as_f64()

@@ -113,7 +113,7 @@ fn parse(part: &str) -> Result<(Duration, Bytes), String> {
         .find_map(|(start, size)| Some((start.parse().ok()?, size.parse().ok()?)))
         .ok_or_else(|| {
             let shown: String = part.chars().take(40).collect();
-            format!("{shown:?} is no flow: write its start and its size, such as \"5 ms 10 kB\"")
+            format!("{shown:?} is not a flow: write its start and its size, such as \"5 ms 10 kB\"")
         })
 }
 

@@ -112,7 +112,7 @@ impl Sizes {
     }
 }
 
-/// First words that are no published distribution.
+/// First words that are not the name of a published distribution.
 const FORMS: [&str; 4] = ["uniform", "exponential", "pareto", "lognormal"];
 
 impl FromStr for FlowSizes {

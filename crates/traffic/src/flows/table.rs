@@ -1,4 +1,4 @@
-//! Tables as text, read whole: a header that names the columns, in any order, and a row a line.
+//! Tables as text, read whole: a header that names the columns, in any order, and one row per line.
 //!
 //! A header may say the unit of a column, as `size (kB)`; otherwise each cell has its own, as in a scenario. Lines that
 //! begin with `#` are comments.
@@ -81,7 +81,7 @@ fn header_of(line: &str, columns: &[Column]) -> Result<Vec<(usize, Unit)>, Strin
         };
         let column = &columns[index];
         if header.iter().any(|(other, _)| *other == index) {
-            return Err(format!("the column {} stands there twice: leave one out", column.name));
+            return Err(format!("the column {} appears twice: leave one out", column.name));
         }
         header.push((index, unit.map_or(Ok(Unit::None), |unit| unit_of(unit, column))?));
     }
@@ -134,7 +134,11 @@ fn fill(
             Unit::Named(unit) => cell.extend([text, " ", unit]),
             Unit::Packets(bytes) => {
                 let bytes = whole(text).and_then(|n| n.checked_mul(*bytes)).ok_or_else(|| {
-                    format!("{}: {} is no number of packets: write a whole number", column.name, shown(text))
+                    format!(
+                        "{}: {} is not a number of packets: write a whole number",
+                        column.name,
+                        shown(text)
+                    )
                 })?;
                 cell.extend([bytes.to_string().as_str(), " bytes"]);
             }

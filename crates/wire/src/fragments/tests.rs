@@ -205,7 +205,7 @@ fn what_cannot_be_a_fragment_is_refused() {
         let packet = IpPacket::parse(&bytes, 0).expect("a packet");
         to.push(Instant::ZERO, 0, &packet).is_err()
     };
-    assert!(refused(0, 1_481, |_| {}), "others follow, and it is no multiple of 8");
+    assert!(refused(0, 1_481, |_| {}), "others follow, and it is not a multiple of 8");
     assert!(refused(1_480, 1_480, |_| {}), "it is empty");
     assert!(refused(1_480, BODY, |bytes| bytes[6..8].copy_from_slice(&[0x1f, 0xff])), "it ends past 65,535");
     assert!(!refused(1_480, BODY, |_| {}));

@@ -187,7 +187,7 @@ impl<'a> Iterator for Chunks<'a> {
             return None;
         }
         if self.wire < 4 {
-            // Fewer than 4 bytes are no chunk; zeros there are padding of a link.
+            // Fewer than 4 bytes are not a chunk; zeros there are padding of a link.
             return self.stop(if self.wire == 0 { End::Whole } else { End::Bad });
         }
         if self.rest.len() < 4 {

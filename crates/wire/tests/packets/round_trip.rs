@@ -318,7 +318,7 @@ fn a_datagram_longer_than_its_packet_cannot_be() {
     let mut bytes = packet.emit();
     bytes[25] += 1;
     assert_eq!(Packet::parse(&bytes), Err(ParseError::BadLength { field: "UDP length", value: 13 }));
-    // A shorter one leaves bytes over, which are no part of it.
+    // A shorter one leaves bytes over, which are not part of it.
     bytes[25] -= 2;
     assert_eq!(Packet::parse(&bytes).unwrap().ip_len(), packet.ip_len() - 1);
 }

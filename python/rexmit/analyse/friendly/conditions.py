@@ -36,13 +36,13 @@ LIMITED = 0.02
 """Of the new segments that may fill the receiver's window."""
 
 DIPPED, FLAT, SHORT = 0.05, 0.5, 0.1
-"""Shares from which on the application limits: less outstanding than before, no growth, short segments."""
+"""Least shares with which the application is the limit: less outstanding, no growth, short segments."""
 
 RENO_SLOPE = (0.7, 1.3)
 """Segments for each round trip that count as Reno's, over the segments for each ACK."""
 
 BENT = 0.12
-"""Bend from which on growth is no straight line."""
+"""Bend from which on growth is not a straight line."""
 
 FEW_ACKS, FASTER = 1.2, 1.1
 """Segments for each ACK, and growth over what that many would give, that show a sender counting segments."""
@@ -104,7 +104,7 @@ def ack_strategy(flow: Direction, cycles: Cycles, rows: slice, seen: Growth) -> 
         text = f"an ACK covers {count(mean)} segments on average: the receiver or the path puts ACKs together"
     else:
         text = (
-            f"the receiver changes its manner: {share(shares[1])} of the segments are acknowledged one by "
+            f"the receiver's ACKing varies: {share(shares[1])} of the segments are acknowledged one by "
             f"one, {share(shares[2])} in pairs"
         )
     if counts_segments(seen, manner):
@@ -260,7 +260,7 @@ def _unlike_reno(found: Growth, every: int | None) -> list[str]:
             wrong.append(f"the window grows by {count(found.slope)} MSS each round trip")
     if found.bend is not None and found.bent is not None and found.bent > BENT:
         course = "slows down as it nears the last peak" if found.bend > 0 else "gets faster and faster"
-        wrong.append(f"its growth {course if abs(found.bend) > BENT else 'is not in a line'}")
+        wrong.append(f"its growth {course if abs(found.bend) > BENT else 'is not linear'}")
     return wrong
 
 

@@ -17,7 +17,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Truths: TypeAlias = npt.NDArray[np.bool_]
 
 TABLES = ("segments", "sacks", "rtt")
-"""Tables with a row a packet that an analysis has to read for this."""
+"""Tables with one row per packet that an analysis has to read for this."""
 
 LEAST_SEGMENTS = 100
 """Segments on the wire below which a direction is too short to be looked at."""
@@ -31,27 +31,27 @@ class Tables(Protocol):
 
     @property
     def connections(self) -> pl.DataFrame:
-        """A row a TCP connection."""
+        """One row per TCP connection."""
 
     @property
     def segments(self) -> pl.DataFrame:
-        """A row a TCP packet."""
+        """One row per TCP packet."""
 
     @property
     def rtt(self) -> pl.DataFrame:
-        """A row an RTT sample."""
+        """One row per RTT sample."""
 
     @property
     def loss_events(self) -> pl.DataFrame:
-        """A row a loss event."""
+        """One row per loss event."""
 
     @property
     def sacks(self) -> pl.DataFrame:
-        """A row a SACK block."""
+        """One row per SACK block."""
 
     @property
     def retransmissions(self) -> pl.DataFrame:
-        """A row a retransmission."""
+        """One row per retransmission."""
 
 
 @dataclass(frozen=True)

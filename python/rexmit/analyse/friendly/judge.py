@@ -132,7 +132,7 @@ def _disturbed(findings: list[Finding]) -> str | None:
     """What keeps cycles from being the congestion window's own, in words."""
     words = {
         "receiver-window": "the receiver's window limits",
-        "data": "the application limits",
+        "data": "the application is the limit",
         "reordering": "reordering disturbs",
     }
     wrong = [words[finding.condition.name] for finding in findings if finding.verdict is Verdict.FAILS]

@@ -54,7 +54,7 @@ def enough_cycles(cycles: Cycles) -> Finding:
 
 
 def timeouts(flow: Direction) -> Finding:
-    """A timeout is no congestion avoidance: the window falls to one segment. The one of slow start may be."""
+    """A timeout is not congestion avoidance: the window falls to one segment. That of slow start may be."""
     late = flow.events.timeout[1:]
     number = int(late.sum())
     told: Evidence = {"timeouts": number, "loss_events": len(flow.events.timeout)}
@@ -89,7 +89,7 @@ def vantage(flow: Direction) -> Finding:
     client = flow.connection["vantage_client_share"]
     told: Evidence = {"client_share": client}
     if client is None:
-        text = "the packets do not tell where the capture was made; it is taken for one of the sender"
+        text = "the packets do not show where the capture was made; it is assumed to be at the sender"
         return Finding(VANTAGE, Verdict.UNSEEN, text, told)
     far = 1 - client if flow.side == "server" else client
     if far > AT_END:

@@ -297,7 +297,7 @@ unsafe extern "C" fn __wrap_EVP_AEAD_CTX_seal_scatter(
     header: *const u8,
     header_len: usize,
 ) -> c_int {
-    // What is sealed of no bytes is no packet, but a key that is tried or a token's tag.
+    // What is sealed of no bytes is not a packet, but a key that is tried or a token's tag.
     if input_len > 0 && header_len > 0 {
         AT_WORK.with_borrow_mut(|at_work| {
             let Some(own) = at_work.as_mut() else { return };

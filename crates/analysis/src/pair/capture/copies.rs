@@ -1,6 +1,6 @@
 //! A capture that shows each packet twice: made by a tap with two ports, or where a router's packets come and go.
 //!
-//! Single copies are told apart later, by the other capture. Where nearly every packet is there twice the second ones
+//! Single copies are told apart later, by the other capture. Where nearly every packet appears twice the second ones
 //! are the tap's; they would be taken for copies that the network made, or hide which packet is which.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,7 +11,7 @@ use crate::core::policy::PairPolicy;
 use crate::pair::digest::{Digest, Fields, signed};
 use crate::pair::flow::Flow;
 
-/// Takes the copies out of a capture, if nearly all of its packets are there twice.
+/// Takes the copies out of a capture, if nearly all of its packets appear twice.
 pub(super) fn take_out(flows: &mut [Flow], policy: &PairPolicy) {
     let copies: Vec<[Vec<bool>; 2]> =
         flows.iter().map(|flow| [0, 1].map(|side| copies(&flow.sides[side].packets, policy))).collect();

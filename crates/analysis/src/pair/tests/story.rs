@@ -38,7 +38,7 @@ fn tell(packet: Packet, fate: &str, near: usize, ends: &mut [Batch; 2]) {
             "unsent" => sent = false,
             "damaged" => far.last_mut().expect("an arrival").checksum = Checksum::Bad,
             delay => {
-                let delay: f64 = delay.parse().unwrap_or_else(|_| panic!("{delay} is no time"));
+                let delay: f64 = delay.parse().unwrap_or_else(|_| panic!("{delay} is not a time"));
                 // Below zero where the other clock is behind.
                 let time = packet.time.as_nanos().checked_add_signed((delay * 1e6).round() as i64);
                 far.push(Packet { time: Instant::from_nanos(time.expect("a time")), ..packet.clone() });

@@ -74,7 +74,7 @@ fn control_chunks_that_are_sent_again() {
     assert_eq!(association.handshake.client_rtt, Some(100_000));
 }
 
-/// Each DATA that comes after a SHUTDOWN is answered by one: those are no retransmissions (RFC 9260 section 9.2).
+/// Each DATA that comes after a SHUTDOWN is answered by one: those are not retransmissions (RFC 9260 section 9.2).
 #[test]
 fn shutdowns_that_answer_data() {
     let rows = play(&format!(

@@ -35,7 +35,7 @@ fn tsns_wrap() {
     assert_eq!(rows.chunks.iter().map(|row| row.tsn).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 1]);
 }
 
-/// At the receiver, a chunk that others overtook is no retransmission, although SACKs report it missing meanwhile.
+/// At the receiver, a chunk that others overtook is not a retransmission, although SACKs report it missing meanwhile.
 #[test]
 fn reordering_at_the_receiver() {
     let mut script = String::from("0 c init 100\n0.1 s initack 1\n100 c cookie\n100.1 s cookieack\n");

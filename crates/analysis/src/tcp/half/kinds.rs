@@ -61,7 +61,7 @@ impl Half {
     }
 
     /// The same packet again. A sender numbers its packets, so the same identification and timestamp with the same data
-    /// is no second transmission. IPv6 has no such number; there, the clock of the timestamps must have stood still for
+    /// is not a second transmission. IPv6 has no such number; there, the clock of the timestamps must have stood still for
     /// longer than a round trip takes, or the packet follows itself.
     pub(super) fn is_copy(&self, sent: &Sent) -> bool {
         let Some(piece) = self.board.recall(sent.seq).filter(|piece| sent.end <= piece.end) else {

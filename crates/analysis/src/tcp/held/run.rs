@@ -20,7 +20,7 @@ pub(super) struct Run {
     waits: u64,
     /// So many are enough to be sure.
     enough: u64,
-    /// It has not grown for so long that it is no congestion window that opens.
+    /// It has not grown for so long that it is not a congestion window that opens.
     still: bool,
     /// How long the waits were, and those of them that are too long for the gaps of a pace.
     waited: Duration,

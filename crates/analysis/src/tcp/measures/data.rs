@@ -86,7 +86,7 @@ impl Data {
     ) -> Option<Duration> {
         let newest = covered.newest?;
         self.unseen += covered.unseen as u64;
-        // A FIN alone is no data.
+        // A FIN alone is not data.
         let only_fin = self.fin_end == Some(newest.end) && newest.end - newest.start == 1;
         let packets = covered.packets - u64::from(only_fin);
         if packets > 0 {

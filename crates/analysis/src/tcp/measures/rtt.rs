@@ -41,7 +41,7 @@ struct Tick {
     time: Instant,
 }
 
-/// The sample of a SYN or SYN-ACK: nothing is counted, it is no data.
+/// The sample of a SYN or SYN-ACK: nothing is counted, it is not data.
 pub(super) fn handshake(covered: &Covered, answered: &Answered<'_>, out: &mut Out<'_>) {
     if let Some(piece) = covered.newest.filter(|piece| piece.count == 1) {
         let rtt = answered.ack.time.saturating_since(piece.first);
@@ -74,7 +74,7 @@ impl Rtt {
 
     /// Data were acknowledged.
     ///
-    /// As tcptrace has it, an acknowledgment is no sample in two cases: data before the segment were sent after it, so
+    /// As tcptrace has it, an acknowledgment is not a sample in two cases: data before the segment were sent after it, so
     /// that they had been missing and hold it back; or the segment itself was sent twice. A third case is like the
     /// first without a retransmission: data arrived out of order, and the hole before them was filled.
     pub(super) fn covered(

@@ -71,7 +71,7 @@ impl Links {
     /// Packets that the discipline of an interface has dropped.
     ///
     /// # Errors
-    /// Where there is no such interface, or the kernel does not tell.
+    /// Where there is no such interface, or the kernel does not report it.
     pub fn dropped(&self, name: &str) -> io::Result<u64> {
         // Some kernels tell it to whoever asks only where an echo is asked for.
         let request = RouteNetlinkMessage::GetQueueDiscipline(at(name, Place::Root)?);

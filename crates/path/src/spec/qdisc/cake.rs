@@ -40,7 +40,7 @@ struct Framing {
 }
 
 impl Cake {
-    /// Reads an option that is no word of the lists.
+    /// Reads an option that is not a word of the lists.
     fn read(&mut self, option: &str, words: &mut Words<'_>) -> Result<(), String> {
         match option {
             "bandwidth" => self.limit(words.rate(1)?),

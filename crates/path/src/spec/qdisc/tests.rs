@@ -41,7 +41,8 @@ fn a_name_and_options_are_read_and_anything_else_is_not() {
         "fq_kodel",
     ] {
         let wrong = wrong(text);
-        let fits = wrong.contains("is no queueing discipline; allowed: pfifo, ") || wrong.starts_with("fq: ");
+        let fits =
+            wrong.contains("is not a queueing discipline; allowed: pfifo, ") || wrong.starts_with("fq: ");
         assert!(fits, "{text:?}: {wrong}");
     }
 }

@@ -8,7 +8,7 @@ use rexmit_wire::Flags;
 /// What an analysis should say of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// It is no retransmission.
+    /// It is not a retransmission.
     Nothing,
     /// It is one, for one of these causes.
     Retransmission(&'static [Cause]),

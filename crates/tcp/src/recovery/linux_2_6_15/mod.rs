@@ -22,7 +22,7 @@ use crate::connection::Tcb;
 #[derive(Clone, Debug)]
 pub(crate) struct Linux2615 {
     packets: Packets,
-    /// Reordering was seen, so that distances are no proof any more (`tcp_disable_fack`).
+    /// Reordering was seen, so that distances are no longer proof (`tcp_disable_fack`).
     reorders: bool,
     /// Every second ACK in rate halving.
     halving: u32,

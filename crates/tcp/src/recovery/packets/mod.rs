@@ -101,7 +101,7 @@ impl Packets {
         self.echo.is_some_and(|echo| (echo.wrapping_sub(first_resent) as i32) < 0)
     }
 
-    /// Notes the echo, and takes what acknowledges our SYN, which is no packet of the queue.
+    /// Notes the echo, and takes what acknowledges our SYN, which is not a packet of the queue.
     pub fn begin_ack(&mut self, tcb: &mut Tcb, now: Instant, segment: &TcpSegment) {
         if let Some(stamps) = segment.timestamps.filter(|_| tcb.marks.timestamps) {
             self.echo = (stamps.echo != 0).then_some(stamps.echo);

@@ -298,7 +298,7 @@ impl SentQueue {
         self.packets[i].listed = false;
     }
 
-    /// The last packet leaves again as a probe, which is no copy that counts as in flight.
+    /// The last packet leaves again as a probe, which is not a copy that counts as in flight.
     pub fn probe_last(&mut self, at: Instant) {
         if let Some(packet) = self.packets.back_mut() {
             (packet.at, packet.delivered) = (at, self.delivered);
