@@ -27,7 +27,7 @@ class TooDeepError(ValueError):
 def parse_json(text: str) -> Any:
     """The value of a JSON text.
 
-    Raises TooDeepError for one beyond the bounds, ValueError for what is no JSON, and for numbers and texts
+    Raises TooDeepError for one beyond the bounds, ValueError for what is not JSON, and for numbers and texts
     that no file of this package has: such as are not finite, need more than 64 bits, or have halves of
     surrogate pairs.
     """
@@ -53,17 +53,35 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _twice(message: str, text: str) -> str | None:
-    """What the parser says of a key or a table that is there twice, by its name; None of anything else."""
+    """What the parser says of a key or a table that appears twice, by its name; None of anything else."""
     if found := re.match(r"Cannot declare \((.+?),?\) twice", message):
         names = [name.strip().strip("'\"") for name in found[1].split(",")]
-        return f"[{'.'.join(names)}] is there twice{message[found.end() :]}; leave one out"
+        return f"[{'.'.join(names)}] appears twice{message[found.end() :]}; leave one out"
     if not message.startswith("Cannot overwrite a value"):
         return None
     lines = text.splitlines()
     at = re.search(r"at line (\d+)", message)
     number = int(at[1]) if at else len(lines)
-    key = lines[number - 1].partition("=")[0].strip() if number <= len(lines) else ""
-    return f"{key or 'a key'} is there twice (at line {number}); leave one out"
+    key = _key(lines[number - 1]) if number <= len(lines) else ""
+    if parent := _parent(lines[: number - 1], key):
+        name, line = parent
+        return f"{key} (at line {number}) lies in {name}, which has a value (at line {line}); leave one out"
+    return f"{key or 'a key'} appears twice (at line {number}); leave one out"
+
+
+def _key(line: str) -> str:
+    return line.partition("=")[0].strip()
+
+
+def _parent(before: list[str], key: str) -> tuple[str, int] | None:
+    """The key with a value that the dotted `key` lies in, and its line, from its table's lines so far."""
+    for number in range(len(before), 0, -1):
+        line = before[number - 1]
+        if line.lstrip().startswith("["):
+            return None
+        if "=" in line and key.startswith(f"{_key(line)}."):
+            return _key(line), number
+    return None
 
 
 def _check_nesting(text: str, token: re.Pattern[str]) -> None:
@@ -128,10 +146,10 @@ def _faults(value: Any) -> Iterator[tuple[str, str]]:
             left.extend((entry, (place, number)) for number, entry in enumerate(node))
         elif isinstance(node, str):
             if not _is_text(node):
-                yield _told(place), "holds half of a surrogate pair, which is no text"
+                yield _told(place), "holds half of a surrogate pair, which is not text"
         elif isinstance(node, float):
             if not math.isfinite(node):
-                yield _told(place), f"{node} is no finite number"
+                yield _told(place), f"{node} is not a finite number"
         elif isinstance(node, int) and not -(2**63) <= node < 2**64:
             yield _told(place), "is a number that needs more than 64 bits"
 

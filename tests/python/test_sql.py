@@ -22,11 +22,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import rexmit
+from rexmit.analyse.captures import TABLES
+from rexmit.analyse.pairs import PAIR_TABLES
 from rexmit.cli import main
 from rexmit.errors import StoreError, StudyError, UsageError
 from rexmit.run import Results, open_results
 from rexmit.run.schema import SCHEMA
 from rexmit.run.sql import Database
+from rexmit.run.sql_about import ABOUT_CAPTURE
 from rexmit.run.sql_tables import folder_source
 from rexmit.run.store import Store
 
@@ -218,12 +221,12 @@ def test_a_printed_table_is_bounded(results: Results, ask: Ask) -> None:
         ("selec 1", "syntax error"),
         (" ", "the query is empty"),
         ("select 1; select 2", "one query at a time"),
-        ("drop view runs", "results are only read"),
-        ("copy runs to 'x.csv'", "results are only read"),
-        ("copy (pivot runs on completed using count(*)) to 'x.csv'", "results are only read"),
-        ("explain analyze copy runs to 'x.csv'", "results are only read"),
-        ("attach 'x.db'", "results are only read"),
-        ("set memory_limit = '64GB'", "results are only read"),
+        ("drop view runs", "results can only be read"),
+        ("copy runs to 'x.csv'", "results can only be read"),
+        ("copy (pivot runs on completed using count(*)) to 'x.csv'", "results can only be read"),
+        ("explain analyze copy runs to 'x.csv'", "results can only be read"),
+        ("attach 'x.db'", "results can only be read"),
+        ("set memory_limit = '64GB'", "results can only be read"),
         ('select cast("path.rate" as int) from runs', "Could not convert"),
     ],
 )
@@ -297,7 +300,9 @@ def test_a_folder_of_an_analysis(results: Results, tmp_path: Path, ask: Ask) -> 
     capture = results.folder / "captures" / "run-00000006-server.pcapng"
     with pytest.raises(SystemExit):
         main(["analyze", str(capture), "--tables", str(tmp_path), "--json"])
-    ask(tmp_path, "--json")
+    told = {one["table"]: one["holds"] for one in json.loads(ask(tmp_path, "--json"))}
+    assert told["retransmissions"] == "why TCP data were sent again: one row per retransmission"
+    assert set(ABOUT_CAPTURE) == {*TABLES, *PAIR_TABLES}
     (row,) = json.loads(
         ask(tmp_path, "select count(*) as n, min(cause) as cause from retransmissions", "--json")
     )

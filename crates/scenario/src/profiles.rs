@@ -186,7 +186,7 @@ fn finish(mut table: Value) -> Result<StackProfile, SpecError> {
             Ok(StackProfile::Quic(Arc::new(profile)))
         }
         _ => {
-            let allowed = "no protocol of a profile; allowed: \"tcp\", \"sctp\" or \"quic\"";
+            let allowed = "not a protocol of a profile; allowed: \"tcp\", \"sctp\" or \"quic\"";
             Err(SpecError::new("protocol", allowed))
         }
     }
@@ -230,7 +230,7 @@ fn named(name: &str, depth: usize) -> Result<Value, SpecError> {
 /// The profile of Linux 6.1 with its defaults.
 const KERNEL: &str = "linux-6.1";
 
-/// What the built-in profile of this name changes in that kernel; `None` where it is no variant of it.
+/// What the built-in profile of this name changes in that kernel; `None` where it is not a variant of it.
 pub(crate) fn variant_of_kernel(name: &str) -> Option<&'static Value> {
     BUILTIN.get(name)?.variant(name)
 }
@@ -241,15 +241,29 @@ fn inherited(mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecErr
         None => Ok(Value::Object(map)),
         Some(parent) => {
             let mut base = tables(&parent, depth + 1)?;
+            refuse_idle_buffer(&base, &map)?;
             merge(&mut base, Value::Object(map));
             Ok(base)
         }
     }
 }
 
+/// Refuses a receive buffer of its own beside tuning that is inherited, which alone sets the window.
+fn refuse_idle_buffer(base: &Value, own: &Map<String, Value>) -> Result<(), SpecError> {
+    let is_set = |key: &str, name: &str| own.get(key).is_some_and(|table| table.get(name).is_some());
+    let is_tuned =
+        base.get("window").is_some_and(|window| window.get("tuning").is_some_and(|one| !one.is_null()));
+    if !is_tuned || !is_set("buffers", "receive") || is_set("window", "tuning") {
+        return Ok(());
+    }
+    let text = "has no effect beside the inherited window.tuning; set window.tuning = { first = \"64 KiB\", \
+                most = \"64 KiB\" }: half of it is window";
+    Err(SpecError::new("buffers.receive", text))
+}
+
 fn parse(name: &str, text: &str) -> Result<Map<String, Value>, SpecError> {
     toml::from_str(text).map_err(|e| {
-        SpecError::new("", format!("the profile {name} is no TOML: {}", e.message().replace('\n', " ")))
+        SpecError::new("", format!("the profile {name} is not TOML: {}", e.message().replace('\n', " ")))
     })
 }
 

@@ -43,6 +43,22 @@ fn a_table_inherits_and_changes_single_values() {
     assert_eq!(profile.recovery.limited_transmit, 2);
 }
 
+/// Beside tuning, which goes on from its own first size, it would change nothing and say nothing.
+#[test]
+fn a_receive_buffer_without_effect_is_refused() {
+    let error = |v: Value| resolve_profile(&v).map(|_| ()).map_err(|e| e.to_string());
+    let receive = json!({ "receive": "16 kB" });
+    assert_eq!(
+        error(json!({ "inherits": "linux-6.1", "buffers": receive })),
+        Err("buffers.receive: has no effect beside the inherited window.tuning; set window.tuning = \
+             { first = \"64 KiB\", most = \"64 KiB\" }: half of it is window"
+            .into())
+    );
+    let tuning = json!({ "tuning": { "first": "32 KiB", "most": "32 KiB" } });
+    assert_eq!(error(json!({ "inherits": "linux-6.1", "buffers": receive, "window": tuning })), Ok(()));
+    assert_eq!(error(json!({ "inherits": "freebsd-6.0", "buffers": receive })), Ok(()));
+}
+
 #[test]
 fn an_unknown_name_or_key_is_told_with_the_nearest() {
     let error = |v: Value| resolve_profile(&v).unwrap_err().to_string();
@@ -70,14 +86,14 @@ fn what_may_be_a_number_or_a_text_says_so() {
     for wrong in [json!("rfc3391"), json!(-1), json!(2.5), json!(true), json!([1])] {
         assert_eq!(
             window(wrong).unwrap_err(),
-            "initial_window: no initial window; allowed: a number of segments, such as 10, or \"rfc3390\", \
+            "initial_window: not an initial window; allowed: a number of segments, such as 10, or \"rfc3390\", \
              \"rfc6928\" or \"rfc3390-segments\""
         );
     }
     let sysctl = crate::error::read::<crate::linux::LinuxSpec>(json!({ "sysctl": { "net.x": true } }));
     assert_eq!(
         sysctl.unwrap_err().to_string(),
-        "sysctl.net.x: no value of a sysctl; allowed: a whole number, or a text in quotes"
+        "sysctl.net.x: not a value of a sysctl; allowed: a whole number, or a text in quotes"
     );
 }
 

@@ -20,6 +20,7 @@ const MEANT: &[(&[&str], &[&str])] = &[
         ],
         &["rate"],
     ),
+    (&["trace", "link_trace", "rate_trace", "mahimahi"], &["rate.trace"]),
     (
         &[
             "buffer",
@@ -88,7 +89,7 @@ const MEANT: &[(&[&str], &[&str])] = &[
 
 /// Names whose first key is a table only where this key stands beside it: elsewhere, as among the settings of a kernel, it is
 /// a word.
-const BESIDE: &[(&str, &str)] = &[("congestion.algorithm", "delayed_ack")];
+const BESIDE: &[(&str, &str)] = &[("congestion.algorithm", "delayed_ack"), ("rate.trace", "queue")];
 
 /// The known name that people mean by a word that is not known, if it is such a word.
 ///
@@ -125,6 +126,8 @@ mod tests {
             assert_eq!(meant(word, &path), Some(name), "{word}");
         }
         assert_eq!(meant("latency", &["rate"]), None);
+        assert_eq!(meant("trace", &path), Some("rate.trace"));
+        assert_eq!(meant("trace", &["rate"]), None, "a rate of something else");
         assert_eq!(meant("rats", &path), None);
     }
 

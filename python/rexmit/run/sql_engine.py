@@ -26,7 +26,7 @@ from rexmit.errors import RexmitError, UsageError, one_line
 from rexmit.files import make_folder, put
 from rexmit.run.details import DETAILS
 from rexmit.run.sql_process import MEMORY, WRONG, too_large
-from rexmit.run.sql_tables import ABOUT, Source, Sourced, folder_source, memory_source
+from rexmit.run.sql_tables import Source, Sourced, folder_source, memory_source
 from rexmit.tables import single_kinds
 
 SORTING = 512 << 20
@@ -152,11 +152,11 @@ class Engine:
             raise self._wrong(error, text) from None
 
     def tables(self) -> pa.RecordBatchReader:
-        """What there is to ask for, in the order in which a reader meets it: a row a column."""
+        """What there is to ask for, in the order in which a reader meets it: one row per column."""
         rows = []
         for name, columns in self._tables.items():
             ((count,),) = self._connection.execute(f"SELECT count(*) FROM {_quoted(name)}").fetchall()
-            rows += [(name, ABOUT.get(name, ""), int(count), *column) for column in columns]
+            rows += [(name, self._about.get(name, ""), int(count), *column) for column in columns]
         kinds = [pa.string(), pa.string(), pa.int64(), *[pa.string()] * 3]
         schema = pa.schema(
             list(zip(("table", "about", "rows", "name", "kind", "meaning"), kinds, strict=True))
@@ -167,6 +167,7 @@ class Engine:
     def _fill(self, sources: Sequence[Source]) -> None:
         several = len(sources) > 1
         _check_names(sources)
+        self._about = {name: words for source in sources for name, words in source.about.items()}
         selects: dict[str, list[str]] = {}
         for number, source in enumerate(sources):
             for name, table in source.tables.items():
@@ -250,9 +251,7 @@ def _check_is_question(text: str) -> None:
     first = text.split(None, 1)[0].lower() if text.split() else ""
     # A PIVOT is several statements, of which the first makes the list of its columns.
     if kind != duckdb.StatementType.SELECT and not (kind == duckdb.StatementType.MULTI and first in _ASKING):
-        raise UsageError(
-            f"a {kind.name.lower()} statement is no question: results are only read; write a SELECT"
-        )
+        raise UsageError(f"{kind.name} statements are refused: results can only be read; write a SELECT")
 
 
 _ASKING = ("from", "pivot", "select", "with")

@@ -22,6 +22,7 @@ from rexmit.run.parquet import table_metadata, table_schema
 from rexmit.run.record import STUDY_JSON, factors_of
 from rexmit.run.results import read_study
 from rexmit.run.schema import UNMARKED, layout_of
+from rexmit.run.sql_about import ABOUT, ABOUT_CAPTURE
 from rexmit.run.store import RUNS
 from rexmit.study import Design
 from rexmit.study.factors import Factor
@@ -29,25 +30,6 @@ from rexmit.tables import CAPTURES, FACTORS, responses, run_columns, single, sin
 from rexmit.tables.arrow import schema_of, words_of
 from rexmit.tables.described import Columns
 from rexmit.units import as_numbers
-
-ABOUT = {
-    "runs": "a row a run: its factors and its responses",
-    "intervals": "a row an interval and sender",
-    "retransmissions": "what was sent again: a row a sender, number and class",
-    "messages": "how late messages were: a row a connection with a sender",
-    "programs": "what became of the hosts' programs: a row a program",
-    "transfers": "what each connection did: a row a connection",
-    "links": "what each link did: a row a direction of a link",
-    "transfers_over_time": "what each connection delivered: a row an interval",
-    "links_over_time": "what each link did: a row an interval",
-    "state": "state of both hosts over time, of the runs for which it was kept",
-    "verdicts": "what the path did to each packet, of the runs for which it was kept",
-    "transmissions": "why each packet was sent, of the runs for which it was kept",
-    "captures": "pcapng files of single runs",
-    "factors": "levels of each factor",
-    "columns": "every column of every table, and what it means",
-}
-"""What each table of a results folder holds."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +57,7 @@ class Source:
     """The tables of one `folder`, or of results in memory and their `study`.
 
     `notes` say what is not there as one would expect; `unmarked` are tables of an older layout, in which a
-    number stands for null.
+    number stands for null; `about` says what each table holds.
     """
 
     name: str
@@ -84,6 +66,7 @@ class Source:
     unmarked: list[str] = field(default_factory=list)
     folder: Path | None = None
     study: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=lambda: ABOUT)
 
     def warning(self, query: str) -> str | None:
         """What is not, in the tables that a query names, as one would expect; a line."""
@@ -97,7 +80,7 @@ class Source:
 def folder_source(folder: Path) -> Source:
     """The tables of a results folder, of one that is not finished, or of a folder of tables.
 
-    Raises StoreError where there is none, or one cannot be read; UsageError for what is no folder.
+    Raises StoreError where there is none, or one cannot be read; UsageError for what is not a folder.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "there is no such folder"
@@ -118,7 +101,7 @@ def folder_source(folder: Path) -> Source:
     for kind in single_kinds():
         found = _of_runs(folder / "tables", kind)
         if found is not None:
-            # `messages` of single runs beside the table of that name, which has a row a connection.
+            # `messages` of single runs beside the table of that name, which has one row per connection.
             source.tables.setdefault(kind, found)
             if layout_of(study) < UNMARKED:
                 source.unmarked.append(kind)
@@ -138,7 +121,7 @@ def memory_source(name: str, tables: Mapping[str, pa.Table | None], study: Mappi
 
 
 def factors_table(factors: Sequence[Factor]) -> Sourced:
-    """A row a level of each factor."""
+    """One row per level of each factor."""
     rows = [row for factor in factors for row in _level_rows(factor)]
     return Sourced(pa.Table.from_pylist(rows, schema=schema_of(FACTORS.values())), _words(FACTORS))
 
@@ -289,4 +272,5 @@ def _of_tables(folder: Path) -> Source:
             f"{folder}: holds neither {STUDY_JSON} nor Parquet files; name a folder of `rexmit run` or of "
             "`rexmit analyze --tables`"
         )
-    return Source(str(folder), {path.stem: _of_file(path, {}) for path in files}, folder=folder)
+    tables = {path.stem: _of_file(path, {}) for path in files}
+    return Source(str(folder), tables, folder=folder, about=ABOUT_CAPTURE)
