@@ -36,7 +36,7 @@ def test_a_capture_is_no_pattern(rexmit: Command, tmp_path: Path) -> None:
     for command in ("show", "convert"):
         done = rexmit("pattern", command, "a.pcapng")
         assert done.returncode == 2
-        assert "a.pcapng: this is a capture (pcapng), no pattern file" in done.stderr
+        assert "a.pcapng: this is a capture (pcapng), not a pattern file" in done.stderr
 
 
 def test_a_random_pattern_is_fixed_by_its_seed(rexmit: Command) -> None:

@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn names_that_are_no_factors_are_refused() {
-        for (along, text) in [(vec!["c"], "no factor"), (vec!["a", "a"], "twice"), (vec![], "empty")] {
+        for (along, text) in [(vec!["c"], "not a factor"), (vec!["a", "a"], "twice"), (vec![], "empty")] {
             let along = along.into_iter().map(String::from).collect();
             let sequence = Sequence { along, gap: Duration::ZERO };
             let error = Order::new(&sequence, &["a".to_string()], &[2], 1).unwrap_err().to_string();

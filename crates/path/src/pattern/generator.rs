@@ -74,7 +74,7 @@ impl Words {
     /// Where they are not a whole number of words, none, or too many, or begin as files of another kind do.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         if let Some((_, kind)) = OTHER_FILES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-            return Err(format!("this is {kind}, no pattern file"));
+            return Err(format!("this is {kind}, not a pattern file"));
         }
         if bytes.is_empty() || !bytes.len().is_multiple_of(2) || bytes.len() > 2 * MAX_FACTOR {
             return Err(format!(

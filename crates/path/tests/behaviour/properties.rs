@@ -302,7 +302,7 @@ fn a_queue_in_time() {
         crate::common::burst(&mut direction, Instant::ZERO, 10, 1500).iter().filter(|v| v.is_drop()).count();
     assert_eq!(dropped, 2, "8 x 1500 bytes fit");
     let message = |toml: &str| path(toml).check("path", None).expect_err(toml).to_string();
-    assert!(message("queue = \"10 ms\"").contains("path.down.queue: a queue in time needs a rate"));
+    assert!(message("queue = \"10 ms\"").contains("path.down.queue: a queue in time needs a drain rate"));
     assert!(message("rate = \"1 kbit/s\"\nqueue = \"10 ms\"").contains("no packet fits in"));
 }
 

@@ -212,7 +212,7 @@ fn lists_that_name_no_packet() {
 #[test]
 fn other_files_are_no_patterns() {
     let refused = |bytes: &[u8]| tool::file_to_text(bytes, None).expect_err("another file");
-    assert_eq!(refused(&[0x0a, 0x0d, 0x0d, 0x0a, 0x1c, 0]), "this is a capture (pcapng), no pattern file");
+    assert_eq!(refused(&[0x0a, 0x0d, 0x0d, 0x0a, 0x1c, 0]), "this is a capture (pcapng), not a pattern file");
     assert!(refused(&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0]).contains("a capture (pcap)"));
     assert!(refused(b"PAR1xy").contains("Parquet"));
     assert!(refused(&vec![0; 2 * MAX_FACTOR + 2]).contains("words"));
@@ -226,7 +226,7 @@ fn refusals_are_one_clear_line() {
         ("drop = \"x\"", "allowed: such as 18, \"1,4,10-12\" or \"10-\""),
         ("drop = \"0..20\"", "names levels of [vary]; a range of positions has a hyphen"),
         ("drop = \"4-1\"", "\"4-1\" runs backwards"),
-        ("drop = -1", "no list of positions"),
+        ("drop = -1", "is not a list of positions"),
         ("drop = 1.5", "expected a position, a list"),
         ("drop = true", "expected a position, a list"),
         ("drop = {}", "exactly one of position, time, switches, match and retransmission"),

@@ -42,7 +42,7 @@ fn what_cannot_be_emulated_is_refused_by_its_key() {
         assert!(told.contains(text), "{key}: {told}");
     }
     let two = json!({ "hosts": { "server": {}, "client": {} } });
-    assert!(about_network(two).unwrap_err().to_string().contains("no hosts of a network"));
+    assert!(about_network(two).unwrap_err().to_string().contains("not hosts of a network"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The scenarios.
 
+use rexmit_scenario::{StackProfile, resolve_profile};
 use serde_json::{Value, json};
 
 /// A scenario with a name, which is also what its random streams hang on.
@@ -124,6 +125,27 @@ pub fn as_table(profile: &Value) -> Value {
         Value::String(name) => json!({ "inherits": name }),
         other => other.clone(),
     }
+}
+
+/// The profile with a receive buffer of so many bytes of data: for Linux, half of whose buffer's memory is window, twice
+/// as much memory.
+pub fn with_receive_buffer(profile: &Value, bytes: u32) -> Value {
+    let StackProfile::Tcp(tcp) = resolve_profile(profile).expect("a profile") else { panic!("a TCP") };
+    if tcp.window.tuning.is_none() {
+        return with(profile, "buffers", "receive", json!(format!("{bytes} bytes")));
+    }
+    let memory = format!("{} bytes", 2 * bytes);
+    with(profile, "window", "tuning", json!({ "first": memory, "most": memory }))
+}
+
+/// The profile with another value of one setting.
+pub fn with(profile: &Value, section: &str, key: &str, value: Value) -> Value {
+    let mut table = as_table(profile);
+    if table[section].is_null() {
+        table[section] = json!({});
+    }
+    table[section][key] = value;
+    table
 }
 
 fn short() -> Value {
@@ -265,13 +287,12 @@ fn queues(cases: &mut Vec<Case>, stack: &str, profile: &Value) {
 
 /// Thin streams, small windows, slow readers.
 fn windows(cases: &mut Vec<Case>, stack: &str, profile: &Value) {
-    let mut small = as_table(profile);
-    small["buffers"] = json!({ "receive": "4000 bytes" });
+    let small = with_receive_buffer(profile, 4000);
     let path = json!({ "rate": "1 Mbit/s", "delay": "40 ms", "down": { "loss": "5 %" } });
     cases
         .push(Case::new(format!("{stack} small window"), scenario(&small, path, json!({ "bulk": "80 kB" }))));
 
-    small["buffers"] = json!({ "receive": "16000 bytes" });
+    let small = with_receive_buffer(profile, 16_000);
     let slow = json!({ "bulk": "80 kB", "read": { "size": "8000 bytes", "rate": "16 kbit/s" } });
     for (what, path) in [
         ("slow reader", json!({ "rate": "5 Mbit/s", "delay": "20 ms" })),

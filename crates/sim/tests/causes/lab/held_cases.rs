@@ -45,25 +45,22 @@ pub fn paced() -> Vec<Case> {
 fn slow_for_a_reason(all: &mut Vec<Case>, stack: &str, profile: &Value) {
     let bulk = || json!({ "bulk": "400 kB" });
     let path = |rate: &str, delay: &str, queue: u32| json!({ "rate": rate, "delay": delay, "queue": format!("{queue} packets") });
-    let with = |section: &str, key: &str, value: Value| {
-        let mut table = cases::as_table(profile);
-        if table[section].is_null() {
-            table[section] = json!({});
-        }
-        table[section][key] = value;
-        table
-    };
     let mut add = |what: &str, profile: &Value, path: Value, transfer: Value| {
         all.push(Case {
             name: format!("{stack} slow: {what}"),
             scenario: cases::scenario(profile, path, transfer),
         });
     };
-    for (delay, window) in [("10 ms", "8000 bytes"), ("40 ms", "16000 bytes"), ("120 ms", "32000 bytes")] {
-        let small = with("buffers", "receive", json!(window));
-        add(&format!("window of {window}, {delay}"), &small, path("50 Mbit/s", delay, 200), bulk());
-        let small = with("buffers", "send", json!(window));
-        add(&format!("send buffer of {window}, {delay}"), &small, path("50 Mbit/s", delay, 200), bulk());
+    for (delay, window) in [("10 ms", 8000), ("40 ms", 16_000), ("120 ms", 32_000)] {
+        let small = cases::with_receive_buffer(profile, window);
+        add(&format!("window of {window} bytes, {delay}"), &small, path("50 Mbit/s", delay, 200), bulk());
+        let small = cases::with(profile, "buffers", "send", json!(format!("{window} bytes")));
+        add(
+            &format!("send buffer of {window} bytes, {delay}"),
+            &small,
+            path("50 Mbit/s", delay, 200),
+            bulk(),
+        );
     }
     for delay in ["5 ms", "30 ms", "150 ms"] {
         add(&format!("slow start, {delay}"), profile, path("100 Mbit/s", delay, 1000), bulk());
@@ -90,7 +87,7 @@ fn slow_for_a_reason(all: &mut Vec<Case>, stack: &str, profile: &Value) {
             writes,
         );
     }
-    let mut reader = with("buffers", "receive", json!("16000 bytes"));
+    let mut reader = cases::with_receive_buffer(profile, 16_000);
     reader["output"] = json!({ "nagle": "off" });
     let slow = json!({ "bulk": "80 kB", "read": { "size": "4000 bytes", "rate": "64 kbit/s" } });
     add("reader", &reader, path("10 Mbit/s", "20 ms", 200), slow);
