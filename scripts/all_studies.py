@@ -2,7 +2,7 @@
 
 Runs every file of each study that needs no real kernel into `results/studies`, sets the published numbers
 beside ours and draws the figures. Goes on with `--resume` after an interruption. Ends with 1 where a number
-lies outside its tolerance, or a row came out otherwise than its study says.
+lies outside its tolerance, or a row came out differently from what its study says.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def compare(folders: Sequence[str]) -> Comparison:
 
 
 def otherwise(study: str, comparison: Comparison) -> list[str]:
-    """The rows that came out otherwise than `verdicts.csv` of the study has it, a line each."""
+    """The rows that came out differently from the study's `verdicts.csv`, a line each."""
     stored = read_verdicts(ROOT / "studies" / study)
     found = verdicts_of(comparison)
     return [

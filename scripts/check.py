@@ -51,7 +51,7 @@ LAST = ["nice", "-n", "19"]
 SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
 # One test, of one thread and most of a minute: it runs beside other checks.
 MEMORY = "memory_stays_in_proportion_to_the_file"
-# What `cargo test` leaves out: that, and a matrix of which other tests run a sample (`make long` has it all).
+# What `cargo test` leaves out: that, and a matrix that other tests run a sample of (`make long` has it all).
 APART = [MEMORY, "all_captures_of_tcp_say_what_the_sender_did"]
 # A test that cannot run here says so in one of these ways; each carries the reason.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$")
@@ -85,7 +85,7 @@ class Outcome:
     check: Check
     state: str
     seconds: float
-    processor: float  # seconds of processors: its own, and those of all that it started
+    processor: float  # CPU seconds: its own, and those of all that it started
     skips: list[str]
 
 
@@ -218,7 +218,7 @@ def tests(scratch: Path) -> list[Check]:
         Check("pages: end to end", TESTS, [*NPM, "e2e"], uses=["chromium"], beside=True),
         Check("README examples", TESTS, [PYTHON, "scripts/readme_test.py", *EXECUTED], beside=True),
         Check("pages: unit tests", TESTS, [*NPM, "test"], beside=True),
-        # What goes with programs is of no workspace of ours.
+        # What programs build on is in no workspace of ours.
         Check(
             "rexmitstack in Rust",
             TESTS,
@@ -306,7 +306,7 @@ def perform(check: Check, show: Callable[[str], None] = show) -> Outcome:
     environment = {**os.environ, **check.environment}
     environment["PATH"] = f"{BIN}{os.pathsep}{environment['PATH']}"
     environment.setdefault("PYO3_PYTHON", str(BIN / "python"))
-    # Tests start hundreds of commands, and each would compile the package anew.
+    # Tests start hundreds of commands, and each would compile the package again.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     # NumPy starts a thread for each core that nothing here uses, and each spins while a command starts.
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")

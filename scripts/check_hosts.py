@@ -3,7 +3,7 @@
 A host that is 0 or 1 and a peer that is 1 minus it cannot be three. So in every Rust file but those of
 `HOME`, tests and examples too:
 
-- no number is made from another one's oddness: `PATTERNS` lists the ways that there once were;
+- no number is made from another one's parity: `PATTERNS` lists the ways that there once were;
 - no table is read at place 0 or 1 where `HostId`, `LinkId` or `EndIndex` say which place it is.
 
 And in the library code of `CRATES`, those that know hosts, no host is made from a number or named by a

@@ -1,7 +1,7 @@
-"""Hold that the modules of a crate form no circle: none uses, over others, a module that uses it.
+"""Hold that the modules of a crate form no cycle: none uses, even through others, a module that uses it.
 
 A file is a module, and what it names by `use`, `super::`, `crate::` or the name of a child is what it uses;
-tests are left out. A declaration `mod child;` is no use. Only the crates of `HELD` are looked at.
+tests are left out. A declaration `mod child;` does not count. Only the crates of `HELD` are looked at.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from check_imports import ROOT, expand, without_comments, without_tests
 
-# Crates whose modules form no circle, and folders in them that count as one module.
+# Crates whose modules form no cycle, and folders in them that count as one module.
 HELD: dict[str, set[str]] = {"analysis": {"tables"}}
 
 Module = tuple[str, ...]
 
 
 def main() -> int:
-    """Check the project, or the one under `--root`; 1 if there is a circle."""
+    """Check the project, or the one under `--root`; 1 if there is a cycle."""
     options = argparse.ArgumentParser(description="Hold that modules form no circle.")
     options.add_argument("--root", type=Path, default=ROOT, help="the project to check")
     root = options.parse_args().root
@@ -84,7 +84,7 @@ def resolved(path: list[str], module: Module, known: Set[Module]) -> Module | No
 
 
 def circles(graph: dict[Module, set[Module]]) -> Iterator[list[Module]]:
-    """One circle for each module at which a walk through the graph comes back to where it is."""
+    """One cycle for each module at which a walk through the graph comes back to where it is."""
     done: set[Module] = set()
 
     def walk(module: Module, way: list[Module]) -> Iterator[list[Module]]:

@@ -153,7 +153,7 @@ def of_texts(root: Path, version: str) -> Iterator[str]:
 
 
 def of_toolchains(root: Path) -> Iterator[str]:
-    """Files that name other compilers and interpreters than the manifests do."""
+    """Files that name compilers and interpreters other than the manifests do."""
     rust = workspace(root)["package"]["rust-version"]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     oldest = project["requires-python"].removeprefix(">=")

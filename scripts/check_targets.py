@@ -2,7 +2,7 @@
 
 The native module of the Python package and all below it are type-checked for each target; nothing is linked
 or run. What C there is (of one library) is compiled for Windows and not for macOS, whose headers nobody may
-pass on. Nothing is done while a hash of the sources is the one of the last time. WebAssembly is checked by
+pass on. Nothing is done while a hash of the sources is the same as last time. WebAssembly is checked by
 building the live demo. Where a target cannot be compiled for there is one line that says why; with
 REXMIT_REQUIRE_ALL=1 that is an error.
 """

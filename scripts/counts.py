@@ -162,7 +162,7 @@ def digests(release: dict[str, Any]) -> int:
 
 
 def tried(root: Path) -> int:
-    """The inputs of the run at length that the fuzz page describes."""
+    """The inputs of the long run that the fuzz page describes."""
     found = re.search(r"([\d,]+) inputs in all", (root / "fuzz" / "README.md").read_text())
     return int(found[1].replace(",", "")) if found else 0
 

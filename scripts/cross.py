@@ -42,7 +42,7 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """How cargo is called for a target: what its environment has beside this process's, and its options."""
+    """How cargo is called for a target: what its environment has besides this process's, and its options."""
 
     environment: dict[str, str] = field(default_factory=dict)
     options: Sequence[str] = ()
@@ -104,7 +104,7 @@ def _has_library(rustc: str, target: str) -> bool:
 
 
 def fetch(packages: Sequence[str]) -> None:
-    """Unpack what is missing of Debian's packages, and of what they need and this machine has not.
+    """Unpack what is missing of Debian's packages, and of what they need and this machine lacks.
 
     Several checks may want them at once: the first one fetches, the others wait.
     """

@@ -47,7 +47,7 @@ Corpus = dict[str, Any]
 
 
 def main() -> int:
-    """Record this version's corpus, or compare with a recorded one; 1 if something differs unsaid."""
+    """Record this version's corpus, or compare with a recorded one; 1 if something differs undeclared."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("command", choices=["check", "record"])
     options.add_argument("--against", type=Path, help="of `check`: a file of digests (default: the newest)")
@@ -89,7 +89,7 @@ def newest() -> Path:
 
 
 def declared(against: Path, table: str = "changed") -> list[dict[str, str]]:
-    """What is known to differ from this file (`entry`, `why`), or to be called otherwise (`entry`, `now`)."""
+    """What is known to differ from this file (`entry`, `why`), or to have a new name (`entry`, `now`)."""
     changed = tomllib.loads(CHANGES.read_text()).get(table, [])
     since = against.stem.removeprefix("digests-")
     return [entry for entry in changed if entry["since"] == since]

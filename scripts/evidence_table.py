@@ -24,7 +24,7 @@ def page_of_studies() -> str:
 
 
 def evidence_table(folder: Path) -> str:
-    """A line for each study of which the text has been listed, as a Markdown table."""
+    """A line for each study whose text has been listed, as a Markdown table."""
     rows = [_HEAD, ["---"] + ["---:"] * (len(_HEAD) - 1)]
     rows += [_line(folder / name) for name in STUDIES if (folder / name / STATEMENTS).is_file()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -150,7 +150,7 @@ def environment(target: str) -> dict[str, str]:
 
 
 def fuzz(program: Path, target: str, seconds: int, scratch: Path) -> Result:
-    """Fuzz one target for so long, beginning with all that is stored for it."""
+    """Fuzz one target for this long, beginning with all that is stored for it."""
     corpus, failed = scratch / target, scratch / f"{target}-failed"
     corpus.mkdir()
     failed.mkdir()

@@ -1,6 +1,6 @@
-"""Write the table of docs/guide/hard-cases.md anew: `hard_cases.py [--captures]`.
+"""Rewrite the table of docs/guide/hard-cases.md: `hard_cases.py [--captures]`.
 
-Needs tshark and tcptrace. `--captures` first records the model's captures anew into tests/captures/hard
+Needs tshark and tcptrace. `--captures` first records the model's captures again into tests/captures/hard
 (the kernel's come from record_linux.py).
 """
 

@@ -7,7 +7,7 @@ Compiles `foreign/` for speed and runs its random scenarios, block after block, 
 - `--certain-everywhere` judgements (none) were certain at each place.
 
 Away from its sender a retransmission is seldom certain, so that the third takes hours where the others
-take minutes. What the count of certain ones says there is a column of the table: with n certain and none
+take minutes. A column of the table says what the count of certain ones shows there: with n certain and none
 wrong, the share of wrong ones is below 3 / n, at 95 %, with two wrong below 6.3 / n.
 
 What was counted is kept in `.cache/judge`, so a run that was ended goes on where it was, and one that asks
@@ -190,9 +190,9 @@ def at_most(certain: int, wrong: int) -> str:
 
 
 def most_expected(wrong: int) -> float:
-    """How many may be expected where so few come in 1 of 20 cases: 3 for none, the rule of three."""
+    """How many may be expected where so few occur in 1 of 20 cases: 3 for none, the rule of three."""
     expected = 3.0
-    # What is drawn is Poisson's: seldom, and of many.
+    # The count follows Poisson's distribution: rare events among many.
     while sum(expected**k / math.factorial(k) for k in range(wrong + 1)) > 0.05 * math.exp(expected):
         expected += 0.01
     return round(expected, 2)

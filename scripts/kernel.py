@@ -1,7 +1,7 @@
 """Make sure that there is a kernel with a virtual clock before tests boot it.
 
 With `REXMIT_REQUIRE_ALL=1` it is built where it is not in the cache, which takes some minutes. Elsewhere its
-absence is told as a skipped test is, with what to do.
+absence is reported as a skipped test is, with what to do.
 """
 
 from __future__ import annotations

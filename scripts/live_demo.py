@@ -1,7 +1,7 @@
 """Build the live demo of the documentation's front page: the model as WebAssembly, and the script around it.
 
 `build()` makes `.cache/demo`, which the hook `scripts/front_page.py` puts into the site. Nothing is done
-while a hash of its inputs is the one of the last build. `make docs` and `make test` call it; where the target
+while a hash of its inputs is that of the last build. `make docs` and `make test` call it; where the target
 cannot be compiled for there is one line that says why, and with REXMIT_REQUIRE_ALL=1 that is an error.
 """
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".cache" / "demo"
 MODULE = FOLDER / "rexmit_web.wasm"
 FILES = ("demo.js", "demo.css", "demo-model.js")
-# What a page has of the workspace is all that the model needs; adapters are not compiled for it.
+# A page has only the part of the workspace that the model needs; adapters are not compiled for it.
 CRATES = (
     "web", "sim", "scenario", "stacks", "tcp", "sctp", "traffic", "network", "path", "stack", "wire", "units",
     "tables", "capture", "files", "program", "adapters/linux",

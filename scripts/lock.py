@@ -45,7 +45,7 @@ def compile_lock(lock: Path, wanted: list[str], options: Sequence[str] = ()) -> 
 
 
 def check() -> int:
-    """Fail if the dependencies changed since the locks were written, or if one is no part of the other."""
+    """Fail if the dependencies changed since the locks were written, or if one is not part of the other."""
     for lock, wanted in ((LOCK, requirements()), (DEMO, of_demo())):
         if not lock.read_text().startswith(first_line(wanted) + "\n"):
             print(f"{lock.name} is older than the dependencies in pyproject.toml: make lock")

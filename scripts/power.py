@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def run(study: str) -> Power:
-    """The power of a study's comparison, told as it is measured."""
+    """The power of a study's comparison, reported as it is measured."""
     comparisons = []
     started = time.monotonic()
     for system, comparison in measure(study, Study.load):

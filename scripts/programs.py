@@ -1,7 +1,7 @@
 """Make sure that the programs around other people's stacks are there before tests run them: `programs.py`.
 
 With `REXMIT_REQUIRE_ALL=1` they are built where they are not in the cache. Elsewhere one that is missing is
-told as a skipped test is, with what to do.
+reported as a skipped test is, with what to do.
 """
 
 from __future__ import annotations

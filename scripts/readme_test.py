@@ -175,7 +175,7 @@ def matches(expected: list[str], printed: str) -> bool:
 
 
 def pieces_of(line: str) -> str:
-    """A line with single spaces, and none about what stands for any text."""
+    """A line with single spaces, and none around what stands for any text."""
     return ANYTHING.join(" ".join(piece.split()) for piece in line.split("..."))
 
 

@@ -154,7 +154,7 @@ def peer(scenario: Scenario, side: str) -> subprocess.Popen[str]:
         "address": addresses["server"],
         "own": addresses[side],
         "port": PORT,
-        # By the socket: a namespace may not set another default.
+        # Set on the socket: a namespace may not set a different default.
         "options": {"congestion": scenario.congestion, **options},
         "steps": scenario.server if side == "server" else scenario.client,
     }
@@ -163,7 +163,7 @@ def peer(scenario: Scenario, side: str) -> subprocess.Popen[str]:
 
 
 def described(scenario: Scenario) -> dict[str, Any]:
-    """A scenario in the words of JSON, without what is as usual."""
+    """A scenario as JSON, without what has its default value."""
     usual = asdict(Scenario("", ""))
     return {
         key: value

@@ -1,9 +1,9 @@
 """Record what `tc` tells the kernel of a discipline, for crates/path/src/spec/qdisc/tests/tc.txt.
 
-It reads disciplines from standard input, one a line, and prints each behind the hexadecimal bytes that
+It reads disciplines from standard input, one a line, and prints each after the hexadecimal bytes that
 follow the discipline's name in the request (TCA_OPTIONS, without its header; `-` for none). It needs `tc`,
-`strace` and `unshare`, and a little-endian machine, whose numbers the file then has. What the kernel of this
-machine makes of a request does not matter: it is recorded as it is sent.
+`strace` and `unshare`, and a little-endian machine, whose byte order the file then has. What the kernel of
+this machine makes of a request does not matter: it is recorded as it is sent.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def debian_packages(of: Iterable[str] | None = None) -> bool:
     install = ["apt-get", "install", "-y", "--no-install-recommends"]
     if os.geteuid() == 0 and shutil.which("apt-get") is not None:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        # Those of the kernel apart: a release of Debian with another kernel knows not all of them.
+        # Those of the kernel separately: a release of Debian with another kernel does not know all of them.
         of_kernel = sorted({package for name, package in missing.items() if name in KERNEL})
         tried = sorted({package for name, package in missing.items() if name in TRIED})
         others = sorted(set(missing.values()) - {*of_kernel, *tried})
@@ -345,7 +345,7 @@ def build_for_demo() -> bool:
         return False
     library = "lib_native.dylib" if sys.platform == "darwin" else "lib_native.so"
     module = ROOT / "python" / "rexmit" / "_native.abi3.so"
-    # Beside and then there: a process may have the old one open.
+    # Written beside it, then renamed: a process may have the old one open.
     written = module.with_suffix(".new")
     shutil.copyfile(target_dir() / QUICK / library, written)
     written.replace(module)

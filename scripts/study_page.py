@@ -1,8 +1,8 @@
 """A published study from nothing to its page of the documentation: `study_page.py STUDY`.
 
-Runs what is not there yet, draws, and writes what of the study's README or page comes from results: its
-tables between their marks, its figures in docs/img. What that is, the study says: `make` in `page.py` of its
-own package. Results stay in results/STUDY and are gone on with.
+Runs what is not there yet, draws, and writes the parts of the study's README or page that come from results:
+its tables between their marks, its figures in docs/img. The study says which those are: `make` in `page.py`
+of its own package. Results stay in results/STUDY and are resumed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Page:
         capture: str = "none",
         kernel: str | None = None,
     ) -> rexmit.Results:
-        """The results of a part, run or gone on with; `study` stands in for the study's file of that name.
+        """The results of a part, run or resumed; `study` stands in for the study's file of that name.
 
         With `kernel`, a guest's kernel other than the default, they lie in a folder named after it as well.
         """

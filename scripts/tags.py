@@ -46,7 +46,7 @@ TAG = re.compile(
     rf"(?:(?:{_SYSTEMS})-[A-Z0-9]+-\d+[a-z]?|T-(?:{_SYSTEMS})-\d+|[PTAMS]-\d{{3}}-\w+(?:[.+-]\w+)*)"
     r"(?!\w)"
 )
-# `FB-WIN-7 or -8`, `P-000-5 to -8`: tags of which only the last number is written.
+# `FB-WIN-7 or -8`, `P-000-5 to -8`: tags with only their last number written.
 SHORT = re.compile(r"(?:,| and| or| to|, and| nor)\s+-(\d+[a-z]?)(?![\w%]|\.\d)")
 _DEFINED = re.compile(rf"^(?:- \*\*|\| )?({TAG.pattern})(?:\. |\.$|\*\* | \|)")
 
@@ -83,7 +83,7 @@ def ids(text: str) -> Iterator[tuple[int, str]]:
     reader = csv.DictReader(io.StringIO(text))
     if "id" not in (reader.fieldnames or ()):
         return
-    # Quoted cells may hold line breaks: a row begins behind the last line of the one before.
+    # Quoted cells may hold line breaks: a row begins after the last line of the one before.
     line = reader.line_num + 1
     for row in reader:
         if tag := row.get("id"):

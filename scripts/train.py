@@ -1,6 +1,6 @@
 """Run what wheels are optimised for: `maturin build --pgo` calls this with an instrumented rexmit.
 
-Studies of short and long flows on the models of then and of today, scenarios drawn at random, bulk transfers
+Studies of short and long flows on old and current models, scenarios drawn at random, bulk transfers
 of one and of many connections, SCTP, and a capture that is analysed. What runs here decides how code is laid
 out, and nothing else: results are the same bytes. No seed is that of a benchmark or a page.
 """

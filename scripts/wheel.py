@@ -1,7 +1,7 @@
 """Build the wheel and prove that it works alone: `make wheel`.
 
 The wheel is installed into a fresh environment, outside the project's folder, and runs a published
-study there. `--quick` builds it by the profile of the tests, of what `make setup` has compiled; `--trained`
+study there. `--quick` builds it by the profile of the tests, from what `make setup` has compiled; `--trained`
 with profile-guided optimisation: it is built twice, and `train.py` runs in between.
 """
 
@@ -24,7 +24,7 @@ def main() -> int:
     for old in DIST.glob("rexmit-*.whl"):
         old.unlink()
     maturin = str(Path(sys.executable).parent / "maturin")
-    # Quiet where it is well: the compiler has shown its warnings before.
+    # Quiet where all is well: the compiler has shown its warnings before.
     profile = "quick" if "--quick" in sys.argv[1:] else "release"
     command = [maturin, "build", f"--profile={profile}", "--locked", "--quiet", "--out", str(DIST)]
     if "--trained" in sys.argv[1:]:

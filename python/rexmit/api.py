@@ -214,7 +214,7 @@ def write_report(
     standard error; a function is called with (stage, done, total) instead.
 
     Warns (UserWarning) of each thing that is missing, which the report says as well. Raises UsageError for a
-    wrong argument, StoreError for a folder that is none and a file that cannot be written.
+    wrong argument, StoreError for a folder that is not one and a file that cannot be written.
     """
     from rexmit.report.runs import RunsOptions
     from rexmit.report.sources import open_folder
@@ -304,7 +304,7 @@ def tcp_friendly(
     """Says of the flows of captures whether the TCP-friendly formula may be applied, and measures them.
 
     `captures` are files (pcapng or pcap), made at the sender, or an open analysis (`rexmit.analyze`). Each
-    direction with at least 100 segments is judged, of a `connection` each that carries data. The answer has
+    direction with at least 100 segments is judged; of a `connection`, each that carries data. The answer has
     the tables `flows` (the verdict, and p, rate, RTT and F over whole cycles in equilibrium, with 95 %
     intervals over cycles), `cycles`, `conditions` (klaver-2005, chapter 2, with the evidence), and
     `predictions` (what each formula gives for the measured p). `filter` keeps some packets only.
@@ -331,12 +331,12 @@ def tcp_friendly_runs(
 ) -> pl.DataFrame:
     """Puts the runs of a study to the TCP-friendly formula: all of them, or those of these numbers.
 
-    Each is measured as by `tcp_friendly`, by the capture at the host `sender` that is in the results folder,
-    or else by one of a repetition of the run. Returns the table of runs with the columns of `flows` beside
+    Each is measured as by `tcp_friendly`, from the capture at the host `sender` in the results folder, else
+    from one of a repetition of the run. Returns the table of runs with the columns of `flows` added
     (`segments` as `sent_segments`, `failed` as `failed_conditions`), and for each of `models.FORMULAS` a
     column `error_NAME`, such as `error_mathis`: how much more it gives for p_delivered than the F that
-    was measured, as a share; `error_klaver` is of klaver-2005's formula for the parity of W. A run with
-    less than 100 segments has nulls there, one without a measurement window in most. `each` is called with
+    was measured, as a fraction; `error_klaver` is of klaver-2005's formula for the parity of W. A run with
+    fewer than 100 segments has nulls there, one without a measurement window in most. `each` is called with
     the number of a run and all that was found of it, from several threads.
     """
     from rexmit.report.friendly_runs import tcp_friendly_runs as put

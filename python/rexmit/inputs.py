@@ -96,7 +96,7 @@ def check_file(path: Path, kind: Kind) -> None:
 
 
 def open_input(path: Path, kind: Kind) -> BinaryIO:
-    """Opens a regular file. Raises the kind's error for what is none, and OSError as `open` does."""
+    """Opens a regular file. Raises the kind's error for anything else, and OSError as `open` does."""
     _check_not_linked(path, kind)
     _check_regular(path, kind, path.stat())
     # Without waiting: between the two looks it may have become a pipe.

@@ -28,7 +28,7 @@ def parse_json(text: str) -> Any:
     """The value of a JSON text.
 
     Raises TooDeepError for one beyond the bounds, ValueError for what is not JSON, and for numbers and texts
-    that no file of this package has: such as are not finite, need more than 64 bits, or have halves of
+    that no file of this package has: those that are not finite, need more than 64 bits, or have halves of
     surrogate pairs.
     """
     _check_nesting(text, _JSON)
@@ -42,7 +42,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The table of a TOML text. Raises TooDeepError for one beyond the bounds, ValueError for no TOML."""
+    """The table of a TOML text. Raises TooDeepError for one beyond the bounds, ValueError if not TOML."""
     _check_nesting(text, _TOML)
     try:
         return tomllib.loads(text)
@@ -53,7 +53,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _twice(message: str, text: str) -> str | None:
-    """What the parser says of a key or a table that appears twice, by its name; None of anything else."""
+    """What the parser says of a key or a table that appears twice, by its name; None for anything else."""
     if found := re.match(r"Cannot declare \((.+?),?\) twice", message):
         names = [name.strip().strip("'\"") for name in found[1].split(",")]
         return f"[{'.'.join(names)}] appears twice{message[found.end() :]}; leave one out"

@@ -62,7 +62,7 @@ _HOW = struct.Struct("<HBIQQ")
 _DATA = struct.Struct("<HQB")
 _FOLLOWED = struct.Struct("<BII")
 _ENOUGH = 1 << 17
-"""An answer of so many bytes has no more reads behind them."""
+"""An answer of this many bytes is followed by no more reads."""
 
 
 @dataclass
@@ -101,8 +101,8 @@ class Write:
 class Data:
     """What a read gives, where that is more than bytes in order.
 
-    The stream, the place of the first byte in what the peer's application wrote (None: behind what was read
-    before), whether the stream ends behind it, and whether it is a datagram instead, which has no place and
+    The stream, the place of the first byte in what the peer's application wrote (None: after what was read
+    before), whether the stream ends after it, and whether it is a datagram instead, which has no place and
     is given whole.
     """
 
@@ -150,8 +150,8 @@ class End:
     def write(self, now: int, data: bytes, how: Write) -> int:
         """The application writes; returns how many bytes were taken.
 
-        Where that is fewer than all, tell "writable" once there is room. A datagram that is too long for the
-        connection is none, with `set_limit`.
+        Where that is fewer than all, tell "writable" once there is room. For a datagram too long for the
+        connection, call `set_limit` and return 0.
         """
         return 0
 
@@ -178,7 +178,7 @@ class End:
     ) -> None:
         """An IP packet leaves; `why` is one of WHYS, or None for what its bytes show.
 
-        Of QUIC: whether it carries data of streams for the first time, such that were sent before, and a
+        For QUIC: whether it carries stream data for the first time, stream data that was sent before, and a
         datagram.
         """
         reason = WHYS.index(why) + 16 * new_data + 32 * repeats + 64 * datagram
@@ -271,7 +271,7 @@ def _followed(end: End, kind: int, now: int, rest: bytes) -> list[bytes]:
     while goes_on and end._readable > 0 and sum(map(len, items)) < _ENOUGH:
         part = _called(end, READ, now, struct.pack("<I", most))
         items += [_item(11, bytes([READ])), *part]
-        # Behind what ends a stream, and behind another event, the application may do something else.
+        # After what ends a stream, and after another event, the application may do something else.
         read = part and part[-1][0] == 2 and not part[-1][5 + _DATA.size - 1] & 1
         goes_on = bool(read) and set(_told(part)) <= {"readable"}
     return items
@@ -324,7 +324,7 @@ def serve(
     forgets: bool = True,
     datagrams: bool = False,
 ) -> None:
-    """Answers rexmit until it is gone. `make` is the class of ends; `protocols` stand between blanks.
+    """Answers rexmit until it is gone. `make` is the class of ends; `protocols` are separated by blanks.
 
     With `forgets`, one process serves one run after the other, which is faster; nothing of a run may then
     change the next. With `datagrams`, it knows those of QUIC, and `make` gets `datagrams=True` for an end

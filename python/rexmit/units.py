@@ -1,6 +1,6 @@
 """Quantities of the scenario as numbers, for axes and for arithmetic; and numbers of things in words.
 
-The native code is the reader of rates and times; this asks it. It lends Python none for amounts of data.
+The native code reads rates and times; this module asks it. For amounts of data it offers Python no reader.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from fractions import Fraction
 from rexmit import _native
 
 UNIT_NAMES = ("bit_s", "ns")
-"""Units of rates and of times, as columns end."""
+"""Units of rates and of times, as the names of columns end."""
 
 NANOSECONDS = {"us": 1e3, "ms": 1e6, "s": 1e9}
-"""Units of times that are not columns' own, and how many nanoseconds they have."""
+"""Units of times that no column uses, and how many nanoseconds they have."""
 
 
 def as_numbers(labels: Sequence[object]) -> tuple[str, list[int]] | None:
@@ -37,7 +37,7 @@ def as_numbers(labels: Sequence[object]) -> tuple[str, list[int]] | None:
 def parse_bytes(text: str) -> int:
     """An amount of data such as `64 KiB`, in bytes, read as a scenario reads it.
 
-    Raises ValueError of one line for what is none, or no whole number of bytes.
+    Raises ValueError of one line for what is not one, or not a whole number of bytes.
     """
     found = _BYTES.fullmatch(text.strip())
     if found is None or found[2] not in _BYTE_UNITS:

@@ -96,7 +96,7 @@ def causes(seen: Seen) -> Counter[str]:
 
 
 def confusion(left: Seen, right: Seen) -> Iterator[tuple[str, str]]:
-    """The causes of each retransmission in both runs: those of the same data for the same time are one."""
+    """The causes of each retransmission in both runs: the n-th ones of the same data are one."""
     found = [
         {
             (*(int(v) for v in seen.packets[at][:2]), seen.numbers[at]): cause

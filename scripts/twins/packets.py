@@ -21,17 +21,17 @@ PUSH = 8
 """The control bit that is not compared: it says how a sender cut its packets."""
 
 ECN = 8
-"""By so many bits the ECN field of the IP header is shifted to stand beside the flags."""
+"""The bits by which the ECN field of the IP header is shifted to stand beside the flags."""
 
 FIELDS = ("side", "seq", "len", "flags", "ack", "connection")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The packets at the server, in order, of the same nanosecond those that arrive before those that leave.
+    """The packets at the server, in order; in the same nanosecond, those that arrive before those that leave.
 
     `times` are ns since the first packet. `packets` has a row for each: side (0 the client, 1 the server),
-    relative sequence number, bytes of data, flags but PSH and above them (`ECN`) the IP header's field,
+    relative sequence number, bytes of data, flags except PSH and above them (`ECN`) the IP header's field,
     relative acknowledgment number (-1 for none), connection.
     `causes` gives the cause of each retransmission by its row, `numbers` how often its data had been sent.
     """
@@ -80,7 +80,7 @@ def ecn_fields(path: Path) -> npt.NDArray[np.int64]:
 
 
 def blocks(raw: bytes) -> Iterator[tuple[slice, int | None]]:
-    """The blocks of a pcapng file: where each lies, and of a packet when it passed, in ns."""
+    """The blocks of a pcapng file: where each lies, and for a packet when it passed, in ns."""
     at = 0
     while at < len(raw):
         kind, length = struct.unpack_from("<II", raw, at)

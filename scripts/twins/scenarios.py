@@ -12,16 +12,16 @@ from rexmit.study.draw.losses import Losses as Drawn
 from rexmit.study.draw.marks import draw_marks
 
 SEED = 2026
-"""Of all draws. Each scenario has a stream of its own, so that more of them do not change the others."""
+"""Seed of all draws. Each scenario has a stream of its own, so that more of them do not change the others."""
 
 PLAIN = {"recovery": 0, "early_retrans": 0}
 """A kernel without RACK and without tail probes, which is what the profile `linux-6.1-no-rack` describes."""
 
 GROUPS: Mapping[str, Mapping[str, int]] = {"plain": PLAIN, "default": {}}
-"""Settings of the kernel beside the congestion control: `plain`, and its defaults."""
+"""Settings of the kernel besides the congestion control: `plain`, and its defaults."""
 
 NAMES = ("uml", "model")
-"""Of the two sides that are compared."""
+"""Names of the two sides that are compared."""
 
 PLAIN_PROFILE, WHOLE, RFC = "linux-6.1-no-rack", "linux-6.1", "rfc-2014"
 MODELS = (PLAIN_PROFILE, WHOLE, RFC)

@@ -22,19 +22,19 @@ from twins.packets import Seen, blocks, read_capture
 from twins.scenarios import FIRST_PHASES, NAMES
 
 SEED, APART = 2026, 20_261_127
-"""Of the scenarios, and of those that nobody looks at while the model is worked on."""
+"""Seeds of the scenarios, and of those that nobody looks at while the model is worked on."""
 
 SNAP_LEN = 128
 """Bytes of a packet that captures keep: all headers."""
 
 BEHIND = 150
-"""Packets behind a first difference that are looked at."""
+"""Packets after a first difference that are looked at."""
 
 AT_ONCE = 128
 """Scenarios whose captures are there at one time."""
 
 FAMILIES = {**{group: f"wide/{group}" for group in WIDE_GROUPS}, "paced": "paced"}
-"""Of which family each group is drawn: those of the wide set, and those beside it."""
+"""The family from which each group is drawn: those of the wide set, and those beside it."""
 
 LINUX, MODEL = System.parse("linux"), System.parse("linux-6.1")
 Scenario = Mapping[str, Any]
@@ -51,7 +51,7 @@ class Drawn:
 
 
 def draw(groups: Sequence[str], count: int, seed: int) -> dict[str, dict[int, Drawn]]:
-    """So many scenarios in all, as many of each group as there is room for, by group and number."""
+    """`count` scenarios in all, spread evenly over the groups, by group and number."""
     found: dict[str, dict[int, Drawn]] = {group: {} for group in groups}
     for at in range(count):
         number, group = at // len(groups), groups[at % len(groups)]
@@ -140,7 +140,7 @@ def row_of(one: Drawn, real: Ran, model: Ran) -> dict[str, Any]:
 
 
 def _until(ran: Ran, seen: Seen, index: int) -> Ran:
-    """A run whose captures end some packets behind the first difference: what follows says nothing of it."""
+    """A run whose captures end some packets after the first difference: what follows says nothing of it."""
     last = int(seen.times[min(index + BEHIND, len(seen.times) - 1)])
     if ran.captures is None or last == seen.times[-1]:
         return ran

@@ -24,7 +24,7 @@ impl Analyzer {
         Self { tcp: Connections::new(options), sctp: Associations::new(options), memory: u64::MAX }
     }
 
-    /// So many bytes of a file have been read: what [`crate::limits`] allows for that is kept at most. Without a call
+    /// This many bytes of a file have been read: no more is kept than [`crate::limits`] allows for that. Without a call
     /// there is no bound.
     pub fn allow(&mut self, read: u64) {
         self.memory = MEMORY_BYTES.saturating_add(read.saturating_mul(MEMORY_PER_BYTE));
@@ -35,8 +35,8 @@ impl Analyzer {
         self.push_some(batch, 0, u64::MAX);
     }
 
-    /// Takes packets of `batch` from the one at `from` on, until about so many bytes of rows wait to be taken; returns
-    /// where to go on.
+    /// Takes packets of `batch` from the one at `from` on, until about this many bytes of rows wait to be taken;
+    /// returns where to go on.
     pub(crate) fn push_some(&mut self, batch: &Batch, from: usize, rows: u64) -> usize {
         for (at, packet) in (from..).zip(&batch.packets[from..]) {
             let is_tcp = matches!(packet.transport, Transport::Tcp(_));
@@ -71,7 +71,7 @@ impl Analyzer {
 
     /// Ends flows that have been idle for long, of the kind that takes more memory.
     fn shed(&mut self) {
-        // Some at once, so that it is not looked for them with each packet.
+        // Several at once, so that they are not looked for with each packet.
         let most = self.memory / 4 * 3;
         let (tcp, sctp) = (self.tcp.used(), self.sctp.used());
         if tcp > sctp {
@@ -86,7 +86,7 @@ impl Analyzer {
         self.finish_some(usize::MAX);
     }
 
-    /// The same for up to so many connections, so that the rows of millions need not be held at once; true when all
+    /// The same for up to this many connections, so that the rows of millions need not be held at once; true when all
     /// have ended. Call it again after [`take_rows`](Self::take_rows) until it is.
     pub fn finish_some(&mut self, connections: usize) -> bool {
         self.tcp.finish(connections) && self.sctp.finish(connections)

@@ -207,7 +207,7 @@ fn tcp(ip: &IpPacket<'_>) -> Result<Segment, ParseError> {
     Ok(Segment { ports, checksum: view.checksum, transport: Transport::Tcp(tcp) })
 }
 
-/// The common header (RFC 9260 section 3.1) must be there; chunks are read by who judges them.
+/// The common header (RFC 9260 section 3.1) must be there; chunks are read by whoever judges them.
 fn sctp_packet(
     body: &[u8],
     wire_len: usize,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rexmit_units::Instant;
 
 /// Flows in the order in which they were seen to be idle. Nothing is moved when a packet comes: a flow that has had
-/// packets since it was noted is noted anew when its turn comes, so that a packet costs O(1) in all.
+/// packets since it was noted is noted again when its turn comes, so that a packet costs O(1) in all.
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
     noted: VecDeque<Noted>,

@@ -151,7 +151,7 @@ impl Limit {
 }
 
 impl Limit {
-    /// What to say where it acted so many times: one line.
+    /// What to say where it acted this many times: one line.
     pub fn told(self, times: u64) -> String {
         let (one, many, rule) = self.words();
         let what = if times == 1 { one } else { many };
@@ -313,12 +313,12 @@ fn grouped(number: u64) -> String {
 }
 
 impl Counts {
-    /// It acted so many times more.
+    /// It acted this many more times.
     pub fn add(&mut self, limit: Limit, times: u64) {
         self.0[limit as usize] += times;
     }
 
-    /// It has acted so many times in all.
+    /// It has acted this many times in all.
     pub(crate) fn set(&mut self, limit: Limit, times: u64) {
         self.0[limit as usize] = times;
     }
@@ -353,13 +353,13 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// A packet comes, that grants so many steps; `pool` is what is left for all.
+    /// A packet comes that grants this many steps; `pool` is what is left for all.
     pub(crate) fn begin(&mut self, steps: u64, pool: u64) {
         self.granted = (self.granted + steps).min(STEPS_KEPT);
         self.pool = pool;
     }
 
-    /// Does so many steps; false if there are not so many left, and nothing is to be done.
+    /// Does this many steps; false if there are not this many left, and nothing is to be done.
     pub(crate) fn spend(&mut self, steps: u64) -> bool {
         let more = steps.saturating_sub(self.granted);
         if more > self.pool {
@@ -372,7 +372,7 @@ impl Work {
         true
     }
 
-    /// Grants so many steps more.
+    /// Grants this many more steps.
     pub(crate) fn grant(&mut self, steps: u64) {
         self.granted += steps;
     }

@@ -6,8 +6,8 @@ use crate::core::rows::Tables;
 /// What an analysis may be told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Losses within so many RTTs count as one loss event: 2 as klaver-2005 section 3.2, 1 as RFC 5348 section 5.2. Each
-    /// loss is held against the one before it, by the times at which the lost segments were sent; the RFC holds it
+    /// Losses within this many RTTs count as one loss event: 2 as klaver-2005 section 3.2, 1 as RFC 5348 section 5.2.
+    /// Each loss is held against the one before it, by the times at which the lost segments were sent; the RFC holds it
     /// against the first of the event, which differs where losses go on for longer than that.
     pub loss_event_rtts: f64,
     /// Which tables to keep.

@@ -35,7 +35,7 @@ impl Batch {
     }
 
     /// Appends a packet that is there as a value, as the whole of its bytes would show it; it is the `number`th of
-    /// its capture. Other protocols than TCP and SCTP are passed over.
+    /// its capture. Protocols other than TCP and SCTP are passed over.
     pub fn add(&mut self, number: u64, time: Instant, packet: &wire::Packet) {
         let (ports, transport) = match &packet.transport {
             wire::Transport::Tcp(segment) => {
@@ -77,8 +77,8 @@ impl Batch {
     }
 }
 
-/// Appends the bytes of a packet. Whether its checksum is right is known without it; but by its value copies are told
-/// from packets that differ, so that a number stands in its place that differs likewise and takes no look at data.
+/// Appends the bytes of a packet. Whether its checksum is right is known without it; but its value tells copies from
+/// packets that differ, so a number that differs likewise, and needs no look at data, takes its place.
 fn emit(packet: &sctp::Packet, out: &mut Vec<u8>) {
     let mut digest = 0_u64;
     for chunk in &packet.chunks {

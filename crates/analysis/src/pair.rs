@@ -4,7 +4,7 @@
 //! Unlike an analysis of one capture this one is not a stream: it keeps 64 bytes of every TCP packet of both captures, and
 //! some more while it matches, until both have been read. Packets of SCTP are analysed in each capture and not matched.
 //!
-//! Not done: initial sequence numbers that something between the captures changes, and data that a proxy writes anew.
+//! Not done: initial sequence numbers that something between the captures changes, and data that a proxy rewrites.
 
 mod capture;
 mod clock;

@@ -25,7 +25,7 @@ pub use cause::{Evidence, Proof, RetransmissionRow};
 pub use connection::{Capabilities, ConnectionRow, Handshake, SideRow, Vantage};
 pub use held::HeldRow;
 
-/// What came of an analysis so far, a vector a table.
+/// What came of an analysis so far, one vector per table.
 #[derive(Debug, Default)]
 pub struct Rows {
     /// TCP connections that have ended.

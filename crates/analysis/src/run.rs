@@ -55,7 +55,7 @@ pub(crate) struct Intake {
     last: Instant,
 }
 
-/// What a run came to, beside its rows.
+/// What a run came to, besides its rows.
 #[derive(Debug)]
 pub struct Summary {
     /// Records of the capture, up to where it breaks off.

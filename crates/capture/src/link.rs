@@ -92,7 +92,7 @@ const ETHERTYPES_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const ETHERTYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
 /// Below, the field is the length of an IEEE 802.3 frame.
 const ETHERTYPE_LEAST: u16 = 0x0600;
-/// The head of 802.2 that has an EtherType behind it (RFC 1042).
+/// The head of 802.2 that has an EtherType after it (RFC 1042).
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 /// RFC 1661 section 2: protocols of PPP.
 const PPP_IPV4: u16 = 0x0021;

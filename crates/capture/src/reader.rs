@@ -65,7 +65,7 @@ pub struct Counts {
     pub dropped_between: u64,
 }
 
-/// Why a capture cannot be read, or not further.
+/// Why a capture cannot be read, or no further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -77,7 +77,7 @@ pub enum ReadError {
         /// What the system says.
         source: io::Error,
     },
-    /// The file begins like no capture.
+    /// The file does not begin like a capture.
     #[error("not a pcapng or pcap file: {0}")]
     NotACapture(String),
     /// The file ends within a header, a block or a packet.

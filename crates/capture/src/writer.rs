@@ -20,7 +20,7 @@ pub const DEFAULT_EPOCH_NS: u64 = 1_139_270_400_000_000_000;
 /// Bytes of blocks that are gathered for the inner writer.
 const PIECE: usize = 64 << 10;
 
-/// What a capture says beside its packets.
+/// What a capture says besides its packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The program that wrote it, with its version.
@@ -31,7 +31,7 @@ pub struct Options {
     pub hardware: Option<String>,
     /// A comment on the whole capture.
     pub comment: Option<String>,
-    /// What the interface is, beside its name.
+    /// What the interface is, besides its name.
     pub description: Option<String>,
     /// Bytes kept of each packet; `None` for all.
     pub snap_len: Option<u32>,
@@ -74,7 +74,7 @@ pub struct Writer<W: Write> {
     epoch_ns: u64,
     /// The packet being written.
     packet: Vec<u8>,
-    /// Blocks that wait for the inner writer, and the one being written behind them.
+    /// Blocks that wait for the inner writer, and the one being written after them.
     blocks: Vec<u8>,
     /// Where that one begins.
     at: usize,
@@ -185,8 +185,8 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// Writes secrets of TLS, lines of NSS's key log, by which whoever reads the capture opens the packets that follow
-    /// (draft-ietf-opsawg-pcapng section 4.7).
+    /// Writes secrets of TLS, lines of an NSS key log, with which a reader of the capture decrypts the packets that
+    /// follow (draft-ietf-opsawg-pcapng section 4.7).
     ///
     /// # Errors
     /// Those of the inner writer.

@@ -1,4 +1,4 @@
-//! Which host a packet is of and for, by the addresses in its header.
+//! Which host a packet is from and for, by the addresses in its header.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,13 +17,13 @@ impl HostsByAddress {
         Self(addresses.iter().map(|(host, address)| (*address, host)).collect())
     }
 
-    /// The host that a frame is for; `None` of none of these.
+    /// The host that a frame is for; `None` if it is none of these.
     #[inline]
     pub fn receiver(&self, frame: &Frame) -> Option<HostId> {
         frame.addresses().and_then(|(_, to)| self.0.get(&to).copied())
     }
 
-    /// The host whose address is the frame's source; `None` of none of these.
+    /// The host whose address is the frame's source; `None` if it is none of these.
     pub fn sender(&self, frame: &Frame) -> Option<HostId> {
         frame.addresses().and_then(|(from, _)| self.0.get(&from).copied())
     }

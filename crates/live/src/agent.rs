@@ -5,8 +5,8 @@
 //! kernel prints on the same console, and is one JSON object:
 //!
 //! - `{"start": 7}`: run 7 begins;
-//! - `{"at": 12000000}`: the clock of the run under way is at so many nanoseconds (now and then);
-//! - `{"run":7,"row":{...},...}`: run 7 is done ([`Answer`]); no other line begins so;
+//! - `{"at": 12000000}`: the clock of the run under way is at this many nanoseconds (now and then);
+//! - `{"run":7,"row":{...},...}`: run 7 is done ([`Answer`]); no other line begins like this;
 //! - `{"of": 7, "wrong": "...", "os_error": 28}`: run 7 cannot be run; the number is the operating system's, or null;
 //! - `{"end": true}`: nothing is left to do.
 
@@ -89,7 +89,7 @@ pub struct Answer {
     pub run: u64,
     /// The row.
     pub row: Row,
-    /// What patterns name and no packet was, as text.
+    /// What patterns name and no packet matched, as text.
     pub unreached: Vec<String>,
     /// How late the emulator was.
     #[serde(flatten)]
@@ -242,7 +242,7 @@ fn round_trip(resolved: &Resolved) -> u64 {
 
 /// The least delay there and back between hosts of a transfer.
 fn round_trip_of_network(resolved: &Resolved) -> u64 {
-    /// Of so many connections of a transfer at the most.
+    /// Of this many connections of a transfer at the most.
     const MOST: u32 = 1000;
     let network = &resolved.network;
     let delays: HashMap<LinkId, u64> =

@@ -91,7 +91,7 @@ impl Between {
         }
     }
 
-    /// When the next packet is due, as far as this process has to do with it.
+    /// When the next packet is due, as far as this process is concerned with it.
     pub fn next_due(&self) -> Option<Instant> {
         match self {
             Self::Ours(emulator) => emulator.next_due(),
@@ -141,7 +141,7 @@ impl Between {
         }
     }
 
-    /// What patterns name and no packet was.
+    /// What patterns name and no packet matched.
     pub fn unreached(&self, resolved: &Resolved) -> Vec<Unreached> {
         match self {
             Self::Ours(emulator) => resolved.unreached(emulator.links()),

@@ -40,7 +40,7 @@ impl KernelCounters {
         self.0.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
     }
 
-    /// Of SCTP, expiries of the timers of the handshake and of the shutdown.
+    /// For SCTP, expiries of the timers of the handshake and of the shutdown.
     pub fn control_expiries(&self) -> u64 {
         ["SctpT1InitExpireds", "SctpT1CookieExpireds", "SctpT2ShutdownExpireds"]
             .iter()
@@ -48,17 +48,17 @@ impl KernelCounters {
             .sum()
     }
 
-    /// Of TCP, segments with data sent again.
+    /// For TCP, segments with data sent again.
     pub fn retransmits(&self) -> u64 {
         self.get("Tcp.RetransSegs").saturating_sub(self.get("TcpExt.TCPSynRetrans"))
     }
 
-    /// Of TCP, entries into fast recovery.
+    /// For TCP, entries into fast recovery.
     pub fn recoveries(&self) -> u64 {
         self.get("TcpExt.TCPSackRecovery") + self.get("TcpExt.TCPRenoRecovery")
     }
 
-    /// Of SCTP, expiries of any retransmission timer.
+    /// For SCTP, expiries of any retransmission timer.
     pub fn expiries(&self) -> u64 {
         self.control_expiries() + self.get("SctpT3RtxExpireds")
     }
@@ -121,12 +121,12 @@ pub struct Counted {
     pub retransmits: u64,
     /// Expiries of retransmission timers, by host.
     pub timeouts: ByHost<u64>,
-    /// Entries into fast recovery; of SCTP, fast retransmits.
+    /// Entries into fast recovery; for SCTP, fast retransmits.
     pub fast_retransmits: u64,
 }
 
 impl Counted {
-    /// Of TCP, in segments; `sent` are those with data that all connections sent.
+    /// For TCP, in segments; `sent` are those with data that all connections sent.
     pub fn tcp(counters: &ByHost<KernelCounters>, sent: u64) -> Self {
         let retransmits = counters.values().map(KernelCounters::retransmits).sum();
         Self {
@@ -138,7 +138,7 @@ impl Counted {
         }
     }
 
-    /// Of SCTP, in chunks; `again` are those that all associations sent again, which no counter of a host tells.
+    /// For SCTP, in chunks; `again` are those that all associations sent again, which no counter of a host tells.
     pub fn sctp(counters: &ByHost<KernelCounters>, again: u64) -> Self {
         let sum = |names: &[&str]| {
             counters.values().flat_map(|c| names.iter().map(|name| c.get(name))).sum::<u64>()

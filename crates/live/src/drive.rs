@@ -13,9 +13,9 @@ use crate::sys::poll::Poll;
 use crate::sys::thread;
 use crate::watch::Watch;
 
-/// So long before a packet is due a hybrid is awake.
+/// This long before a packet is due a hybrid is awake.
 pub(crate) const EARLY: Duration = Duration::from_micros(150);
-/// So long it stays awake after one.
+/// This long it stays awake after one.
 pub(crate) const LINGER: Duration = Duration::from_millis(2);
 
 /// What the emulator's thread does when nothing is due and nothing has come.
@@ -27,7 +27,7 @@ pub enum Mode {
     Hybrid {
         /// How long before: as late as the machine wakes a thread, with some reserve.
         early: Duration,
-        /// It stays awake for so long after a packet, as the next one may be near: an interface does not tell when a
+        /// It stays awake for this long after a packet, as the next one may be near: an interface does not tell when a
         /// packet came, so that a packet which wakes it enters late.
         linger: Duration,
     },
@@ -66,12 +66,12 @@ pub struct DriveOptions {
     pub late: Duration,
     /// See `late`.
     pub late_share: f64,
-    /// A thread that sleeps looks this often whether it is to stop.
+    /// How often a thread that sleeps looks whether it is to stop.
     pub longest_sleep: Duration,
 }
 
 impl DriveOptions {
-    /// Where the clock stands while code runs, and time passes only for who sleeps: every packet has its moment.
+    /// Where the clock stands while code runs, and time passes only for sleepers: every packet has its moment.
     pub fn virtual_time() -> Self {
         let options = Self::default();
         let pace = Pace { horizon: Duration::ZERO, ..options.pace };
@@ -94,10 +94,10 @@ impl Default for DriveOptions {
     }
 }
 
-/// What a packet may wait for those behind it: less than a host's network card waits before it tells of packets
+/// How long a packet may wait for those behind it: less than a host's network card waits before it tells of packets
 /// (`ethtool -c`, rx-usecs), and thirteen full packets at 10 Gbit/s.
 const DEFAULT_HORIZON: Duration = Duration::from_micros(16);
-/// Interfaces are asked this often what they lost.
+/// How often interfaces are asked what they lost.
 const ASK: Duration = Duration::from_secs(1);
 /// Queues are looked at this often.
 const LOOK: Duration = Duration::from_millis(100);

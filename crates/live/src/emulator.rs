@@ -51,7 +51,7 @@ pub struct Emulator<P = Tun> {
     ledger: Option<Ledger>,
 }
 
-/// What happened beside packets' entering and leaving.
+/// What happened besides packets' entering and leaving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Incidents {
     /// Packets for which the emulator had no memory left, and no position.
@@ -100,7 +100,7 @@ impl<P: Port> Emulator<P> {
         }
     }
 
-    /// Takes packets between hosts with these addresses only. Of more than two hosts it must know them.
+    /// Takes packets between hosts with these addresses only. With more than two hosts it must know them.
     #[must_use]
     pub fn only_between(self, addresses: &ByHost<IpAddr>) -> Self {
         Self { hosts: Some(HostsByAddress::of(addresses)), ..self }
@@ -236,7 +236,7 @@ impl<P: Port> Emulator<P> {
     /// hands it over. `None` if none does, else the host, whose stack has run when this returns.
     ///
     /// # Errors
-    /// Those of the interface, but for a packet that the host refuses: that is counted.
+    /// Those of the interface, except for a packet that the host refuses: that is counted.
     pub fn hand_out(&mut self, now: Instant) -> io::Result<Option<HostId>> {
         while let (Some(link), due) = self.due.first(&self.links) {
             if due > now {
@@ -307,7 +307,7 @@ impl<P: Port> Emulator<P> {
     /// Hands what is due on `link` to its host, for the time of a slice; how many packets that was.
     ///
     /// # Errors
-    /// Those of the interface, but for packets that the host refuses: these are counted.
+    /// Those of the interface, except for packets that the host refuses: these are counted.
     #[inline]
     pub fn hand_out_for(&mut self, link: LinkId, clock: &Clock, pace: Pace) -> io::Result<usize> {
         let next = self.next_of(link, pace);

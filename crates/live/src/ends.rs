@@ -20,7 +20,7 @@ use crate::socket::{self, KernelSocket};
 use crate::sys::poll::{Poll, Readiness};
 use crate::sys::sock_diag::SockDiag;
 
-/// Where the numbers of sockets begin for [`Poll`]: behind those of hosts' ports.
+/// Where the numbers of sockets begin for [`Poll`]: after those of hosts' ports.
 pub const FIRST_NUMBER: u64 = 1 << 16;
 /// Room for the numbers of listeners: more than there are ports.
 const LISTENERS: u64 = 1 << 20;
@@ -102,7 +102,7 @@ pub struct Totals {
     pub misplaced: u64,
     /// Segments (chunks of SCTP) with data, first transmissions and those sent again.
     pub data_segments: u64,
-    /// Chunks of SCTP sent again; of TCP, the hosts' counters tell.
+    /// Chunks of SCTP sent again; for TCP, the hosts' counters tell.
     pub retransmits: u64,
 }
 
@@ -206,7 +206,7 @@ impl Ends {
         Ok(())
     }
 
-    /// The number of an end for [`Poll`]: behind those of listeners.
+    /// The number of an end for [`Poll`]: after those of listeners.
     fn number(&self, at: EndIndex) -> u64 {
         FIRST_NUMBER + LISTENERS + u64::from(at.number())
     }
@@ -244,7 +244,7 @@ impl Ends {
         self.ends.connections()
     }
 
-    /// Lets every application act whose time has come.
+    /// Lets every application whose time has come act.
     pub fn handle_timers(&mut self, now: Instant) {
         if self.dues.first().is_none_or(|first| first > now) {
             return;

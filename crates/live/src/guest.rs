@@ -30,8 +30,8 @@ pub fn prepare() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets what is written below a folder stay in memory, beside what the machine has there; but what is written to `kept`
-/// folders goes to the machine.
+/// Lets what is written below a folder stay in memory, on top of what the machine has there; but what is written to
+/// `kept` folders goes to the machine.
 ///
 /// # Errors
 /// A kernel without overlays; a folder that is not there.
@@ -49,7 +49,7 @@ pub fn cover(folder: &str, kept: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder with memory of its own, so many bytes at the most.
+/// A folder with memory of its own, this many bytes at the most.
 ///
 /// # Errors
 /// Those of the file system.
@@ -67,8 +67,8 @@ fn bind(path: &Path, place: &Path) -> io::Result<()> {
         .map_err(crate::sys::about(place.display()))
 }
 
-/// A root that is the machine's, in which whatever is written stays in memory, but for what is written to these folders;
-/// where it is.
+/// A root that is the machine's, in which whatever is written stays in memory, except what is written to these folders;
+/// returns where it is.
 ///
 /// # Errors
 /// A kernel without overlays; a folder that is not there.
@@ -109,7 +109,7 @@ fn be_first() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "this process is not the first of a guest"))
 }
 
-/// Seeds the random numbers of a guest's kernel anew, so that a run's depend on nothing that ran before.
+/// Reseeds the random numbers of a guest's kernel, so that a run's depend on nothing that ran before.
 ///
 /// # Errors
 /// Where this is not a guest, or its kernel has no such seed.

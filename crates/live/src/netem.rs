@@ -102,7 +102,7 @@ impl NetemPath {
                 self.namespace.within(set).map_err(wrong)?;
                 continue;
             };
-            // The delay comes first: behind a discipline of its own it would hide from that how full the queue is.
+            // The delay comes first: after a discipline of its own it would hide from that how full the queue is.
             let delay = DirectionSpec { rate: None, queue: BEFORE.into(), ..direction.clone() };
             let sender = &hosts[sender(link)];
             let before = || {
@@ -244,7 +244,7 @@ fn device(text: &str, name: &str, field: usize) -> u64 {
 const NETEM: &str = "netem";
 /// What the delay before a discipline holds at most: all that propagates.
 const BEFORE: QueueLimit = QueueLimit::Packets(1_000_000);
-/// Bucket of the token bucket behind a discipline: one frame.
+/// Bucket of the token bucket after a discipline: one frame.
 const BUCKET: u32 = 1600;
 /// Packets that netem holds at most where nobody says how many, as `tc` has it.
 const DEFAULT_LIMIT: u32 = 1000;

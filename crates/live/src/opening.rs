@@ -21,7 +21,7 @@ pub enum Protocol {
     Sctp,
 }
 
-/// What a socket is asked for beside its host's settings.
+/// What a socket is asked for besides its host's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish<'a> {
     protocol: Protocol,
@@ -58,7 +58,7 @@ impl Protocol {
         }
     }
 
-    /// What an end wants that uses so many streams, and asks for these options.
+    /// What an end that uses this many streams, and asks for these options, wants.
     pub fn with_options(self, streams: u16, options: Option<&SocketWish>) -> Wish<'_> {
         Wish { protocol: self, streams, options }
     }

@@ -155,7 +155,7 @@ impl AsFd for OffloadTun {
 pub struct Ethernet {
     ring: Ring,
     waiting: Vec<Run>,
-    /// What to add to CLOCK_REALTIME for CLOCK_MONOTONIC, and when that was measured.
+    /// What to add to CLOCK_REALTIME to get CLOCK_MONOTONIC, and when that was measured.
     offset: (i64, u64),
     too_long: u64,
 }

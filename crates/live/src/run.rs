@@ -35,7 +35,7 @@ const BEAT: Duration = Duration::from_secs(5);
 /// Turns of the loop between two of a run in virtual time.
 const TURNS_A_BEAT: u64 = 20_000;
 
-/// What a run writes down beside its row, and how it is timed.
+/// What a run writes down besides its row, and how it is timed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LiveOptions {
@@ -53,7 +53,7 @@ pub struct LiveOptions {
     pub messages: bool,
     /// Where programs are at home, where hosts have some.
     pub programs: Option<ProgramPlace>,
-    /// The clock is virtual, of a kernel with so many ticks a second: the run starts at a set phase of them.
+    /// The clock is virtual, of a kernel with this many ticks a second: the run starts at a set phase of them.
     pub virtual_hz: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ pub struct LiveOutcome {
     pub verdicts: Vec<VerdictRow>,
     /// Every message, if asked for, by connection and number.
     pub messages: Vec<Message>,
-    /// What patterns name and no packet was.
+    /// What patterns name and no packet matched.
     pub unreached: Vec<Unreached>,
     /// How late packets came out of the emulator.
     pub lateness: Lateness,

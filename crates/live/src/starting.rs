@@ -5,13 +5,13 @@ use rexmit_units::Duration;
 use crate::opening::Protocol;
 use crate::sys::clock;
 
-/// So long before a run's start in virtual time, nanoseconds, its hosts and what is between them are made.
+/// This long before a run's start in virtual time, nanoseconds, its hosts and what is between them are made.
 pub const SETTING_UP: u64 = 500_000_000;
 /// Ticks over which the phase of a run is drawn: a round of the wheel's steps for timers up to 32 s, as the model
 /// of Linux has it.
 const PHASES: u64 = 512;
 
-/// The time over which the phase of a run is drawn, of a kernel whose tick is so long.
+/// The time over which the phase of a run is drawn, of a kernel whose tick is this long.
 pub fn round(tick: Duration) -> Duration {
     tick * PHASES
 }
@@ -19,7 +19,7 @@ pub fn round(tick: Duration) -> Duration {
 /// Ticks after which every timer of the kernel's wheel that TCP uses falls on the same places again: those of up to
 /// 262143 ticks have steps of 4096, those below finer ones [Linux 6.1 kernel/time/timer.c].
 const WHEEL: u64 = 1 << 15;
-/// The kernel counts its ticks from so long before its start [Linux 6.1 include/linux/jiffies.h].
+/// The kernel counts its ticks from this long before its start [Linux 6.1 include/linux/jiffies.h].
 const TICKS_BEGIN: u64 = 300_000_000_000;
 
 /// Runs of SCTP start no earlier after the boot, nanoseconds. Whoever has sent no data yet keeps still for an interval of

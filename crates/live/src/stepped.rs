@@ -356,7 +356,7 @@ impl Stepping {
     }
 }
 
-/// Reads up to so many bytes; how many were there, and where they began.
+/// Reads up to this many bytes; how many were there, and where they began.
 fn read(socket: &mut KernelSocket, len: u64) -> (u64, Option<u64>) {
     let mut got = socket.read(Instant::ZERO, len);
     if let KernelSocket::Tcp(_) = socket {

@@ -41,7 +41,7 @@ pub struct Stock {
     routed: Vec<Routed>,
     /// Memory for packets on their way.
     pool: Pool,
-    /// Makes what looks after programs, where there can be some.
+    /// Makes what looks after programs, where there can be any.
     programs: Option<Begin>,
 }
 
@@ -52,15 +52,15 @@ struct Routed {
     netem: NetemPath,
 }
 
-/// What a host with its interface was made with. Sysctls are set anew for each run, and what sockets are asked for goes with
-/// them.
+/// What a host with its interface was made with. Sysctls are set again for each run, and what sockets are asked for
+/// goes with them.
 #[derive(Clone, Debug, PartialEq)]
 struct Made {
     addresses: Addresses,
     mtu: u32,
     metrics: Metrics,
     offloads: bool,
-    /// Connections keep their hash, because a discipline is behind it.
+    /// Connections keep their hash, because a discipline comes after it.
     keeps_hash: bool,
 }
 

@@ -41,7 +41,7 @@ enum Source {
 struct Kept {
     /// Each packet, and how many bytes of it are kept.
     packets: Vec<(Captured, usize)>,
-    /// The bytes of all, one packet behind the other.
+    /// The bytes of all, one packet after the other.
     bytes: Vec<u8>,
     snap_len: usize,
     /// Packets that the host has sent.
@@ -59,7 +59,7 @@ pub struct Heading<'a> {
     pub interface: &'a str,
     /// When the run began on the clock of the stamps, nanoseconds since 1970.
     pub start: u64,
-    /// What its section and its interface say beside that.
+    /// What its section and its interface say besides that.
     pub options: &'a Options,
 }
 

@@ -1,7 +1,7 @@
 //! A timer at every tick of a guest's kernel, for disciplines that put their work off until another timer is due.
 //!
-//! SFQ's timer by which it changes its hash is one of these (`TIMER_DEFERRABLE`). When another timer is due depends on all
-//! that the kernel serves beside this run, and on what it served before.
+//! The timer by which SFQ changes its hash is one of these (`TIMER_DEFERRABLE`). When another timer is due depends on
+//! all that the kernel serves besides this run, and on what it served before.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use rexmit_path::{KernelOptions, PathSpec, Qdisc};
 use crate::sys::link::{Links, Place};
 use crate::sys::namespace::Namespace;
 
-/// So long before timers are to be kept to, nanoseconds, it must have begun: PIE's timer runs after half a second for the
-/// first time [Linux 6.1 net/sched/sch_pie.c, `pie_init`], the wheel of timers adds up to eight ticks, and then what was put
-/// off before is done.
+/// It must have begun this long before timers are to be kept to, nanoseconds: PIE's timer runs after half a second for
+/// the first time [Linux 6.1 net/sched/sch_pie.c, `pie_init`], the wheel of timers adds up to eight ticks, and then
+/// what was put off before is done.
 pub const BEGINS_BEFORE: u64 = 700_000_000;
 
 /// It ticks until it is dropped.

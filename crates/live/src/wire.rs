@@ -45,7 +45,7 @@ enum Kind {
 pub struct Shape<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The name of the emulator's end, if it has one; it is unlike those of others.
+    /// The name of the emulator's end, if it has one; it differs from those of others.
     pub other: &'a str,
     /// Bytes of an IP packet, at most.
     pub mtu: u32,

@@ -39,7 +39,7 @@ impl EndIndex {
     }
 }
 
-/// Something for each end of every connection. The two ends of a connection stand beside each other, in the order in
+/// Something for each end of every connection. The two ends of a connection stand next to each other, in the order in
 /// which they were given.
 ///
 /// # Panics
@@ -57,7 +57,7 @@ impl<T> Ends<T> {
         Self { items: Vec::new(), hosts: Vec::new() }
     }
 
-    /// Of no connection yet, with room for so many.
+    /// Of no connection yet, with room for this many.
     pub fn with_capacity(connections: usize) -> Self {
         Self { items: Vec::with_capacity(2 * connections), hosts: Vec::with_capacity(2 * connections) }
     }

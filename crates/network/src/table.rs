@@ -30,7 +30,7 @@ impl<I: Id, T> Table<I, T> {
         Self { items: Vec::new(), index: PhantomData }
     }
 
-    /// An empty one with room for so many.
+    /// An empty one with room for this many.
     pub fn with_capacity(count: usize) -> Self {
         Self { items: Vec::with_capacity(count), index: PhantomData }
     }

@@ -1,6 +1,6 @@
 //! Hosts that hang on points, and links that join these: a tree, so that each packet has one way.
 //!
-//! A link between two points is two [`LinkId`]s, the first from the point that is named first. Behind them come the
+//! A link between two points is two [`LinkId`]s, the first from the point that is named first. After them come the
 //! hosts' access links: from a host to its point, and from there to the host.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -66,7 +66,7 @@ pub enum Place {
     },
 }
 
-/// Which direction of which link this is, of a network with so many links between points.
+/// Which direction of which link this is, in a network with this many links between points.
 pub fn place(link: LinkId, links: usize) -> Place {
     let (number, odd) = (link.index() / 2, link.index() % 2 == 1);
     match number.checked_sub(links) {

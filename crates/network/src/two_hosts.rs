@@ -72,7 +72,7 @@ impl Side {
 /// The name of a host.
 ///
 /// # Panics
-/// Of a host that is none of the two.
+/// For a host that is neither of the two.
 pub fn host_name(host: HostId) -> &'static str {
     HOST_NAMES[usize::from(host.number())]
 }
@@ -80,7 +80,7 @@ pub fn host_name(host: HostId) -> &'static str {
 /// The name of a link.
 ///
 /// # Panics
-/// Of a link that is none of [`LINKS`].
+/// For a link that is not in [`LINKS`].
 pub fn link_name(link: LinkId) -> &'static str {
     LINK_NAMES[link.number() as usize]
 }
@@ -93,7 +93,7 @@ pub fn peer(host: HostId) -> HostId {
 /// The one that is for `host`: of the server, or of the client.
 ///
 /// # Panics
-/// Of a host that is none of the two.
+/// For a host that is neither of the two.
 #[inline]
 pub fn choose<T>(host: HostId, server: T, client: T) -> T {
     match host {

@@ -1,4 +1,4 @@
-//! A bottleneck of which a packet's departure is known as it enters: nothing that comes later matters to it. Changes of
+//! A bottleneck where a packet's departure is known as it enters: nothing that comes later matters to it. Changes of
 //! the rate at times are known from the start; one by a packet is for that packet and those behind it.
 
 use rexmit_units::{Instant, QueueLimit};

@@ -17,8 +17,8 @@ use crate::spec::Algorithm;
 use crate::verdict::Fate;
 use crate::waiting::Waiting;
 
-/// An algorithm wants packet to go at `now`, after it has waited: marks it, where that is wanted and possible, and gives
-/// it back; else says why it is dropped.
+/// An algorithm wants the packet to go at `now`, after it has waited: marks it, where that is wanted and possible, and
+/// gives it back; else says why it is dropped.
 fn mark_or_drop<P: Carried>(
     packet: &mut Waiting<P>,
     now: Instant,

@@ -15,7 +15,7 @@ pub(crate) struct Books {
     kept: Option<Box<Kept>>,
 }
 
-/// What a direction may keep beside its counters.
+/// What a direction may keep besides its counters.
 #[derive(Default)]
 struct Kept {
     log: Option<Log>,

@@ -126,7 +126,7 @@ pub struct LogRow {
 /// A packet's time in the queue, the time in which it is sent included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// When it came into the queue, behind the first link.
+    /// When it came into the queue, after the first link.
     pub entered: Instant,
     /// When its last bit was sent, or the queue's management dropped it; none where it is still inside.
     pub left: Option<Instant>,

@@ -78,7 +78,7 @@ impl<P: Carried> Direction<P> {
         Self::with_trace(spec, name, phase, streams, None)
     }
 
-    /// The same of one that follows this trace where `spec` names one.
+    /// The same for one that follows this trace where `spec` names one.
     ///
     /// # Errors
     /// As [`Self::new`], and where the trace does not fit or is missing.
@@ -119,7 +119,7 @@ impl<P: Carried> Direction<P> {
         self
     }
 
-    /// The same of one that is in its place.
+    /// The same for one that is in its place.
     pub fn keep_log(&mut self) {
         self.books.keep_log();
         self.plain = false;
@@ -194,7 +194,7 @@ impl<P: Carried> Direction<P> {
     }
 
     /// A verdict that was undecided and is final now, one for each such packet, in the order in which they become known.
-    /// None of the packet for which [`Self::send`] has answered a final one.
+    /// None for a packet whose verdict was final when [`Self::send`] answered.
     #[inline]
     pub fn poll_verdict(&mut self) -> Option<Verdict> {
         self.books.next_late()
@@ -236,7 +236,7 @@ impl<P: Carried> Direction<P> {
         }
     }
 
-    /// What patterns name and no packet has been so far; to be asked at the end of a run.
+    /// What patterns name and no packet has matched so far; ask at the end of a run.
     pub fn unreached(&self) -> Vec<Unreached> {
         self.ingress.as_deref().map(Ingress::unreached).unwrap_or_default()
     }
@@ -321,7 +321,7 @@ impl<P: Carried> Bottleneck<P> {
     }
 }
 
-/// A direction whose trace counts bytes beside those of IP, where nothing else is said.
+/// A direction whose trace counts bytes besides those of IP, where nothing else is said.
 fn of_opportunities(spec: &DirectionSpec, trace: &TraceFile) -> Option<DirectionSpec> {
     let counts = trace.about().format == TraceFormat::Mahimahi && !spec.has_own_overhead;
     counts.then(|| DirectionSpec { overhead: Bytes(TUN_HEADER), ..spec.clone() })

@@ -31,7 +31,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// True if so many packets and bytes may wait.
+    /// True if this many packets and bytes may wait.
     pub fn holds(&self, packets: u64, bytes: u64) -> bool {
         match self.limit {
             QueueLimit::Packets(n) => packets + self.in_service.0 <= n,

@@ -10,7 +10,7 @@ use crate::trace::{TraceFile, TraceFormat};
 /// The smallest queue in bytes: the smallest MTU, so that any link's packets could pass.
 const SMALLEST_QUEUE: u64 = 68;
 
-/// A trace that begins again takes at least so long, so that a packet does not meet it without end.
+/// A trace that begins again takes at least this long, so that a packet does not meet it without end.
 const SHORTEST_ROUND: Duration = Duration::from_millis(1);
 
 /// What is wrong with a direction: one line that names the key and what is allowed. A key is the direction's in a
@@ -131,7 +131,7 @@ pub enum PathError {
     /// A queueing discipline of Linux without Linux.
     #[error("{0}.qdisc: a discipline of the Linux kernel goes with {path}.emulator = \"netem\"", path = path_of(.0))]
     QdiscOfOthers(String),
-    /// A queueing discipline of Linux that would count otherwise than Linux does.
+    /// A queueing discipline of Linux that would count differently from Linux.
     #[error(
         "{key}.overhead: {overhead} bytes; a discipline of the Linux kernel counts Ethernet's 14 bytes with each \
          packet: leave it out, or write \"14 bytes\""

@@ -29,19 +29,19 @@ pub(crate) struct FlowView {
 /// One TCP segment, one SCTP packet, or one datagram of QUIC, as its flow sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentView {
-    /// Control bits, or what stands for them in SCTP ([`control`]); of QUIC, ACK for an acknowledgment alone.
+    /// Control bits, or what stands for them in SCTP ([`control`]); for QUIC, ACK for an acknowledgment alone.
     pub flags: Flags,
-    /// Offset of its first byte in the stream; of SCTP, of its lowest TSN from the association's first.
+    /// Offset of its first byte in the stream; for SCTP, of its lowest TSN from the association's first.
     pub offset: u64,
-    /// Bytes of data; of SCTP, TSNs up to its highest.
+    /// Bytes of data; for SCTP, TSNs up to its highest.
     pub len: u32,
     /// Its number among the segments with new data, from 1; `None` where it has no new data.
     pub number: Option<u64>,
     /// True where some of its data has been sent before.
     pub repeats: bool,
-    /// The kinds of its packets, of QUIC.
+    /// The kinds of its packets, for QUIC.
     pub quic: QuicKinds,
-    /// It carries a DATAGRAM frame, of QUIC.
+    /// It carries a DATAGRAM frame, for QUIC.
     pub datagram: bool,
 }
 

@@ -139,7 +139,7 @@ impl Ingress {
         }
     }
 
-    /// What patterns name and no packet has been.
+    /// What patterns name and no packet has matched.
     pub fn unreached(&self) -> Vec<Unreached> {
         self.selectors().flat_map(Selector::unreached).collect()
     }

@@ -7,7 +7,7 @@
 //!
 //! Stages, in order: the first link carries a packet; impairments decide as it enters; the queue admits it or not,
 //! and its management may drop it later; the shaper sends it; the delay line and the second link carry it. Extra delay,
-//! jitter and reordering act behind that, so they never change what the queue holds.
+//! jitter and reordering act after that, so they never change what the queue holds.
 //!
 //! Not modelled: several bottlenecks in a row.
 //!

@@ -1,4 +1,4 @@
-//! What lies behind the shaper: the propagation delay, the second link, extra delay, and the order of arrival.
+//! What comes after the shaper: the propagation delay, the second link, extra delay, and the order of arrival.
 
 use rexmit_units::{Duration, Instant, Rate, TransmitClock};
 
@@ -20,15 +20,15 @@ impl Link {
         rate.map(|rate| Self { rate, clock: TransmitClock::default() })
     }
 
-    /// When the last bit of a packet of so many bytes, there from `now` on, has left.
+    /// When the last bit of a packet of this many bytes, there from `now` on, has left.
     pub fn pass(&mut self, now: Instant, bytes: u64) -> Instant {
         self.clock.transmit(now, bytes, self.rate)
     }
 }
 
-/// Packets behind the shaper.
+/// Packets past the shaper.
 pub(crate) struct Outlet<P> {
-    /// Packets on their way; a caller may put those in that meet nothing but the delay.
+    /// Packets on their way; a caller may put in those that meet nothing but the delay.
     pub line: Line<P>,
     /// What a plain delay does not have.
     more: Option<Box<More>>,
@@ -36,7 +36,7 @@ pub(crate) struct Outlet<P> {
     floor: Instant,
 }
 
-/// What few links have behind their shaper.
+/// What few links have after their shaper.
 struct More {
     /// Where the delay is cut to whole ticks (EM-DN-5), and how many more it takes (EM-NE-2).
     ticks: Option<(Ticks, u64)>,

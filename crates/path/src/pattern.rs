@@ -51,7 +51,7 @@ pub enum Rule {
     Position {
         /// The numbers.
         positions: Positions,
-        /// After so many packets, counting begins at 1 again; `None` for never.
+        /// After this many packets, counting begins at 1 again; `None` for never.
         period: Option<u64>,
         /// What is counted.
         scope: Scope,
@@ -69,7 +69,7 @@ pub enum Rule {
         kind: Kind,
         /// Which of those; `None` for all.
         nth: Option<Positions>,
-        /// After so many of those, counting begins at 1 again.
+        /// After this many of those, counting begins at 1 again.
         period: Option<u64>,
         /// Only flows from or to this port.
         port: Option<u16>,
@@ -111,8 +111,8 @@ pub enum Kind {
     /// `pure-ack`, or `ack-only`: ACK without data, SYN, FIN or RST; a SACK without DATA; an acknowledgment of QUIC and
     /// nothing that asks for one.
     PureAck,
-    /// `data`, or `stream`: with data; of QUIC, with data of streams. Where `nth` counts them, only segments with new data count, so that the number
-    /// follows the sequence numbers and a retransmission is never counted.
+    /// `data`, or `stream`: with data; for QUIC, with data of streams. Where `nth` counts them, only segments with new
+    /// data count, so that the number follows the sequence numbers and a retransmission is never counted.
     Data,
     /// `retransmission`: with data of which some has been sent before.
     Retransmission,
@@ -131,7 +131,7 @@ pub enum Kind {
 /// Data of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// The byte at this offset, or of SCTP the TSN so far behind the first; the first is 0.
+    /// The byte at this offset, or for SCTP the TSN this far after the first; the first is 0.
     Offset(u64),
     /// The first byte of the nth segment with new data; the first is 1.
     Segment(u64),

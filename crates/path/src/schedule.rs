@@ -23,7 +23,7 @@ enum Timed<T> {
 }
 
 impl<T: Copy + PartialEq> Timed<T> {
-    /// The value at `at` and since when, `None` before the first; and when it may be another.
+    /// The value at `at` and since when, `None` before the first; and when it may change.
     fn from(&self, at: Instant) -> (Option<(Instant, T)>, Instant) {
         match self {
             Self::Known(values) => {
@@ -35,8 +35,8 @@ impl<T: Copy + PartialEq> Timed<T> {
         }
     }
 
-    /// True if there is a change behind `after` and no later than `upto`. A row of a trace that says the same again is
-    /// none.
+    /// True if there is a change later than `after` and no later than `upto`. A row of a trace that repeats the value
+    /// does not count.
     fn changes_within(&self, after: Instant, upto: Instant) -> bool {
         match self {
             Self::Known(values) => {
@@ -61,7 +61,7 @@ impl<T: Copy + PartialEq> Setting<T> {
         Self { by_time: Timed::Read(Box::new(column)), start, by_packet: None }
     }
 
-    /// The value for the packet that entered last, where it matters at `at`, and when it may be another.
+    /// The value for the packet that entered last, where it matters at `at`, and when it may change.
     fn from(&self, at: Instant) -> (T, Instant) {
         let (timed, until) = self.by_time.from(at);
         let value = match (timed, self.by_packet) {
@@ -73,7 +73,7 @@ impl<T: Copy + PartialEq> Setting<T> {
         (value, until)
     }
 
-    /// True if there is a change behind `after` and no later than `upto`.
+    /// True if there is a change later than `after` and no later than `upto`.
     fn changes_within(&self, after: Instant, upto: Instant) -> bool {
         let by_packet = self.by_packet.is_some_and(|(since, _)| after < since && since <= upto);
         by_packet || self.by_time.changes_within(after, upto)
@@ -107,7 +107,7 @@ impl Rates<'_> {
         }
     }
 
-    /// True if the rate is set anew behind `after` and no later than `upto`.
+    /// True if the rate is set again later than `after` and no later than `upto`.
     pub fn change_within(&self, after: Instant, upto: Instant) -> bool {
         match self {
             Self::Constant(_) => false,

@@ -62,7 +62,7 @@ impl Selector {
         !self.counters.iter().any(|counter| counter.met) && self.unreached().next().is_some()
     }
 
-    /// What the rules of the pattern name and no packet has been.
+    /// What the rules of the pattern name and no packet has matched.
     pub fn unreached(&self) -> impl Iterator<Item = Unreached> {
         let all = self.pattern.rules.iter().zip(&self.counters);
         all.filter_map(|(rule, counter)| {

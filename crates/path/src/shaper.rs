@@ -21,7 +21,7 @@ use dummynet::Dummynet;
 /// What one bit counts where rates are multiplied by nanoseconds.
 const BIT: u64 = 1_000_000_000;
 
-/// So many bytes, in bit x 10^9: one bit/s for one nanosecond is one unit.
+/// This many bytes, in bit x 10^9: one bit/s for one nanosecond is one unit.
 fn units(bytes: u64) -> u64 {
     bytes.saturating_mul(8 * BIT)
 }

@@ -63,7 +63,7 @@ pub enum EmulatorKind {
     /// This one.
     #[default]
     Rexmit,
-    /// The Linux kernel's own: of the backends `uml` and `kernel` only, and for rate, delay, queue in packets and
+    /// The Linux kernel's own: for the backends `uml` and `kernel` only, and for rate, delay, queue in packets and
     /// independent loss only. Without `qdisc`, netem does all of that, and its queue holds propagating packets as
     /// well. With `qdisc`, netem delays packets first, then this discipline queues them before a bottleneck (tbf, or
     /// cake itself) that counts the 14 bytes of Ethernet with each packet, which is what `overhead` is then.
@@ -97,7 +97,7 @@ pub struct DirectionSpec {
     pub trace: Option<Followed>,
     /// Rate of the links before and behind the bottleneck; `None` for none.
     pub link: Option<Rate>,
-    /// Bytes of the link layer beside each IP packet.
+    /// Bytes of the link layer besides each IP packet.
     pub overhead: Bytes,
     /// Whether the study says so; a trace may have another default.
     #[serde(skip)]
@@ -187,8 +187,8 @@ fn default_tick(shaper: ShaperKind, delay: DelayRule) -> Duration {
 }
 
 impl DirectionSpec {
-    /// What the queue holds, in packets or bytes: of a time, the bytes that the first rate sends in it. Without a rate,
-    /// which is refused, none.
+    /// What the queue holds, in packets or bytes: for a time, the bytes that the first rate sends in it. Without a
+    /// rate, which is refused, none.
     pub fn queue_limit(&self) -> QueueLimit {
         self.queue.limit(self.rate).unwrap_or(QueueLimit::Bytes(0))
     }
@@ -278,7 +278,7 @@ impl PathSpec {
         let all = beyond_netem(&self.direction(&DirectionOverride::default()));
         let down = beyond_netem(&self.down());
         let up = beyond_netem(&self.up());
-        // What holds for both directions is told once, by the key that was written.
+        // What holds for both directions is reported once, by the key that was written.
         let shared = all.iter().filter(|key| down.contains(key) || up.contains(key));
         let mut beyond: Vec<String> = shared.map(|key| format!("path.{key}")).collect();
         for (name, own) in [("down", &down), ("up", &up)] {
@@ -315,19 +315,19 @@ impl PathSpec {
         }
     }
 
-    /// The changes of a direction that says `own` of itself.
+    /// The changes of a direction whose own settings are `own`.
     fn changes_of<'a>(&'a self, own: &'a DirectionOverride) -> &'a Changes {
         if own.changes.is_empty() { &self.changes } else { &own.changes }
     }
 
-    /// The traces that a direction follows that says `own` of itself; of which there may be one.
+    /// The traces that a direction with the settings `own` follows; there may be only one.
     pub(crate) fn followed<'a>(&'a self, own: &'a DirectionOverride) -> impl Iterator<Item = Followed> + 'a {
         let rate = own.rate.as_ref().or(self.rate.as_ref()).and_then(PathRate::trace);
         let traces = [("rate", rate), ("changes", self.changes_of(own).trace())];
         traces.into_iter().filter_map(|(key, trace)| Some(Followed { key, trace: trace?.clone() }))
     }
 
-    /// What happens to packets of a direction that says `own` of itself.
+    /// What happens to packets of a direction whose own settings are `own`.
     fn impairments(&self, own: &DirectionOverride) -> Impairments {
         let changes = self.changes_of(own).list().to_vec();
         macro_rules! own_or_all {

@@ -47,7 +47,7 @@ pub(crate) enum Server<P> {
     },
     /// A bucket, which holds the next packet until there are tokens.
     Bucket { bucket: Bucket, head: Option<Waiting<P>>, watchdog: Instant },
-    /// Opportunities of a trace, each for so many bytes.
+    /// Opportunities of a trace, each for this many bytes.
     Slots(Box<Slots<P>>),
 }
 

@@ -34,8 +34,8 @@ impl Ticks {
         Instant::from_nanos(tick.saturating_sub(1).saturating_mul(self.tick).saturating_add(self.phase))
     }
 
-    /// The instant as many whole ticks as `delay` has, and so many `more`, after the tick at or before `from`; `from` itself
-    /// where that is none.
+    /// The instant as many whole ticks as `delay` has, and this many `more`, after the tick at or before `from`; `from`
+    /// itself where that is none.
     pub fn after(&self, from: Instant, delay: Duration, more: u64) -> Instant {
         match delay.as_nanos() / self.tick + more {
             0 => from,

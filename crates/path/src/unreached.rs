@@ -1,4 +1,4 @@
-//! What a pattern names and no packet was.
+//! What a pattern names and no packet matched.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use rexmit_units::Instant;
 
 use crate::pattern::Positions;
 
-/// What a pattern names and no packet of a run was: most likely a mistake in the study.
+/// What a pattern names and no packet of a run matched: most likely a mistake in the study.
 ///
 /// Its text is one line: `path.down.drop: position 11-30 was never reached (10 packets came)`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -100,7 +100,7 @@ pub struct Effects {
     pub duplicated: Duplicated,
     /// Extra delay by a pattern, in the delay line.
     pub held: Option<Duration>,
-    /// Held back until so many later packets have passed.
+    /// Held back until this many later packets have passed.
     pub reordered: Option<u32>,
     /// Marked "congestion experienced" (RFC 3168).
     pub marked: bool,

@@ -11,6 +11,6 @@ pub struct About {
     pub forgets: bool,
     /// It knows datagrams of QUIC.
     pub datagrams: bool,
-    /// It answers calls of the application's that follow another one, with that.
+    /// It answers calls of the application's that follow another one, together with that one.
     pub follows_up: bool,
 }

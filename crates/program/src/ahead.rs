@@ -15,7 +15,7 @@ use crate::frame::{Answer, Call};
 /// A write of more bytes is not sent along.
 const MOST_WRITTEN: u64 = 1 << 16;
 
-/// What the application of an end will do, and what is answered of it.
+/// What the application of an end will do, and what is answered to it.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     habits: Habits,
@@ -35,7 +35,7 @@ impl Ahead {
         Self { habits, ..Self::default() }
     }
 
-    /// Takes note of a write, of which so much was not taken.
+    /// Takes note of a write, of which this much was not taken.
     pub fn wrote(&mut self, left: u64, how: Delivery) {
         self.rest = (left > 0 && self.habits.writes_again && !how.datagram).then_some((left, how));
     }
@@ -66,7 +66,7 @@ impl Ahead {
         }
     }
 
-    /// Keeps what is answered of calls that the application will make.
+    /// Keeps what is answered to calls that the application will make.
     pub fn keep(&mut self, next: Vec<(u8, Answer)>) {
         self.answers.extend(next);
     }

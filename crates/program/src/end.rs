@@ -18,14 +18,14 @@ use crate::frame::{Answer, Call, Data, Leaving, State, Timer};
 use crate::host::Host;
 use crate::traffic::{Cause, Traffic};
 
-/// A write is offered in pieces of so many bytes, and of fewer where fewer were taken the last time; a message, at most so
-/// many at once.
+/// A write is offered in pieces of this many bytes, and of fewer where fewer were taken the last time; a message, at
+/// most this many at once.
 const PIECE: u64 = 1 << 16;
 const LEAST_PIECE: u64 = 1 << 12;
 const MESSAGE: u64 = 1 << 22;
 /// A read asks for no more.
 const MOST_READ: u64 = 1 << 20;
-/// Calls of a timer at one instant after which nothing would come of it any more.
+/// Calls of a timer at one instant after which nothing more would come of it.
 const TIMERS_AT_ONCE: u32 = 1_000;
 /// Writes at one instant of which it takes nothing, though it says each time that it could.
 const REFUSALS_AT_ONCE: u32 = 1_000;
@@ -82,11 +82,11 @@ enum Protocol {
 /// What has been read.
 #[derive(Debug)]
 struct Inbox {
-    /// Of TCP: bytes so far; of SCTP: the end of the furthest message.
+    /// For TCP: bytes so far; for SCTP: the end of the furthest message.
     furthest: u64,
     misplaced: u64,
     last: Option<u64>,
-    /// Of QUIC: what the program gave and the application has not taken yet.
+    /// For QUIC: what the program gave and the application has not taken yet.
     rest: Option<Data>,
     streams: StreamReader,
     datagrams: DatagramInbox,
@@ -196,7 +196,8 @@ impl ProgramEnd {
         answer
     }
 
-    /// Calls the program for what is not the application's doing, and tells it what that does as soon as it is told an event.
+    /// Calls the program for what is not the application's doing, and tells it what the application does as soon as it
+    /// is told an event.
     fn call_first(&mut self, first: &Call<'_>, now: Instant, cause: Cause) {
         let most = self.ahead.reads().map_or(0, |max| self.most_read(max));
         let piece = if self.is_of_messages() { MESSAGE } else { self.piece };
@@ -214,12 +215,12 @@ impl ProgramEnd {
         self.buffer = buffer;
     }
 
-    /// The most that the program is asked for by a read of so many bytes: a datagram is asked for whole.
+    /// The most that the program is asked for by a read of this many bytes: a datagram is asked for whole.
     fn most_read(&self, max: u64) -> u32 {
         if self.settings.datagrams { MOST_READ as u32 } else { max.min(MOST_READ) as u32 }
     }
 
-    /// What was answered to a call cannot be.
+    /// What was answered to a call is impossible.
     fn fail(&mut self, call: &Call<'_>, now: Instant, wrong: String) {
         self.host.borrow_mut().fail(call, now, &ProgramError::Garbled(wrong));
         self.next = None;

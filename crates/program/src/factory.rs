@@ -127,7 +127,7 @@ impl StackRun for Run {
 /// What the program of a host says of itself, or why it does not.
 ///
 /// # Errors
-/// A host without a program, or with one that cannot be.
+/// A host without a program, or with an impossible one.
 pub fn ask_about(host: &HostSettings<'_>) -> Result<Result<crate::About, String>, SettingError> {
     let run = RunSettings { hosts: &[], streams: &|_| rexmit_stack::seeded(0) };
     let planned = planned(host, &run)?;

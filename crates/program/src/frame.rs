@@ -21,7 +21,7 @@ const DATAGRAMS: u8 = 128;
 const MEMORY: u8 = 129;
 /// Of HELLO: the program takes [`Call::Followed`].
 const FOLLOWS_UP: u8 = 130;
-/// Of [`Call::Followed`]: what comes behind it answers this call of the application's.
+/// Of [`Call::Followed`]: what comes after it answers this call of the application's.
 const NEXT: u8 = 11;
 /// The place of data that follow those read before.
 const FOLLOWS: u64 = u64::MAX;
@@ -64,7 +64,7 @@ pub enum Call<'a> {
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// The application reads so many bytes at most.
+    /// The application reads this many bytes at most.
     Read(u32),
     /// The application writes no more.
     Close,
@@ -76,7 +76,7 @@ pub enum Call<'a> {
     Followed {
         /// It comes first.
         first: &'a Call<'a>,
-        /// Told that it can read, the application reads so many bytes at most, again and again; 0: it does not.
+        /// Told that it can read, the application reads this many bytes at most, again and again; 0: it does not.
         most: u32,
         /// Told that it can write, it makes this WRITE.
         write: Option<&'a Call<'a>>,
@@ -107,7 +107,7 @@ impl Call<'_> {
         }
     }
 
-    /// Puts its frame behind `out`, as a call of an end at `now` (ns).
+    /// Appends its frame to `out`, as a call of an end at `now` (ns).
     pub fn append_to(&self, now: u64, end: u32, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend([0; 4]);
@@ -121,7 +121,7 @@ impl Call<'_> {
         out[begin..begin + 4].copy_from_slice(&len.to_le_bytes());
     }
 
-    /// Puts what is behind the time and the end behind `out`.
+    /// Appends to `out` what comes after the time and the end.
     fn append_body(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { seed, settings } => {
@@ -173,7 +173,7 @@ const WRITE: u8 = 6;
 const READ: u8 = 7;
 
 impl Call<'_> {
-    /// Which call of the application's an item of [`Call::Followed`] says is answered next, behind so many others.
+    /// Which call of the application's an item of [`Call::Followed`] says is answered next, after this many others.
     fn next(&self, value: &[u8], others: usize) -> Result<u8, Wrong> {
         let Self::Followed { most, write, .. } = self else { return Err("a call that none follows".into()) };
         match value {
@@ -234,7 +234,7 @@ pub struct Data {
     pub stream: u16,
     /// Where they begin in what the peer's application wrote; `None`: they follow those read before.
     pub place: Option<u64>,
-    /// The stream is over behind them.
+    /// The stream is over after them.
     pub ends: bool,
     /// They are a datagram, of no stream.
     pub datagram: bool,
@@ -242,8 +242,8 @@ pub struct Data {
     pub bytes: Vec<u8>,
 }
 
-/// Marks of a packet of QUIC beside its reason: it carries data for the first time, it carries data that were sent before, it
-/// carries a datagram.
+/// Marks of a packet of QUIC besides its reason: it carries data for the first time, it carries data that were sent
+/// before, it carries a datagram.
 const NEW_DATA: u8 = 16;
 const REPEATS: u8 = 32;
 const DATAGRAM: u8 = 64;
@@ -264,7 +264,7 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// What of a QUIC is sealed in it, as the program says.
+    /// For QUIC, what is sealed in it, as the program says.
     pub fn content(&self) -> QuicContent {
         let datagram = self.datagram;
         // What is new may be the datagram alone.
@@ -316,7 +316,7 @@ pub struct State {
     pub values: [Option<u64>; FIELDS],
 }
 
-/// So many values a state may have.
+/// This many values a state may have.
 pub const FIELDS: usize = 14;
 
 /// The events by their numbers, from 0.
@@ -337,7 +337,7 @@ impl Answer {
     /// Reads the answer to a call of this kind; `frame` is what follows its length.
     ///
     /// # Errors
-    /// `Err(Ok(text))` where the program itself says what is wrong, `Err(Err(text))` where the answer is none.
+    /// `Err(Ok(text))` where the program itself says what is wrong, `Err(Err(text))` where the answer is not one.
     pub fn parse(call: &Call<'_>, frame: &[u8]) -> Result<Self, Result<String, Wrong>> {
         let (kind, items) = frame.split_first().ok_or_else(|| Err("with an empty frame".to_string()))?;
         if *kind == REFUSAL {
@@ -423,7 +423,7 @@ impl Answer {
             _ if kind >= OPTIONAL => return Ok(()),
             _ => return Err(format!("with an item of the unknown type {kind}")),
         }
-        // A value that is longer than it should be is another one.
+        // A value that is longer than it should be is a different one.
         if value.0.is_empty() || matches!(kind, 20 | DATAGRAMS | MEMORY | FOLLOWS_UP) {
             Ok(())
         } else {

@@ -34,7 +34,7 @@ pub(crate) struct Begin {
     pub mtu: u32,
     pub protocol: &'static str,
     pub seed: [u8; 32],
-    /// What the random numbers come from that it draws from the system, where it is led.
+    /// What the random numbers that it draws from the system come from, where it is led.
     pub lead: Option<Key>,
     pub settings: String,
 }
@@ -82,7 +82,7 @@ impl Host {
         }
     }
 
-    /// What it answered to a call cannot be.
+    /// What it answered to a call is impossible.
     pub fn fail(&mut self, call: &Call<'_>, now: Instant, error: &ProgramError) {
         self.failure.get_or_insert_with(|| told(&self.command, &self.name, call.name(), now, error));
         // Ended here: nothing of it counts any more.

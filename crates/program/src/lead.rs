@@ -25,12 +25,12 @@ const LIBRARY: &[u8] = &[];
 
 /// What the date is as a run begins, in ns since 1970: that of its captures.
 const DATE: u64 = 1_139_270_400_000_000_000;
-/// What its monotonic clocks show as a run begins, in ns: no zero, which some take for "never", and less than this machine's
-/// own, so that a wait until such a time, which is not led, ends at once.
+/// What its monotonic clocks show as a run begins, in ns: not zero, which some take for "never", and less than this
+/// machine's own, so that a wait until such a time, which is not led, ends at once.
 const UPTIME: u64 = 100_000_000_000;
 /// A script may name an interpreter that is a script.
 const INTERPRETERS: usize = 4;
-/// A line that names an interpreter is no longer, and a table of an ELF file is near its begin.
+/// A line that names an interpreter is no longer, and a table of an ELF file is near its beginning.
 const HEAD: u64 = 4_096;
 
 /// What random numbers of a program come from.
@@ -41,7 +41,7 @@ pub(crate) type Key = [u8; 16];
 pub struct Lead {
     page: File,
     library: String,
-    /// [`write()`], which is reached by who may start programs alone.
+    /// [`write()`], which is reached only by whoever may start programs.
     write: fn(&File, u64) -> io::Result<()>,
 }
 
@@ -69,7 +69,7 @@ impl Lead {
         Ok(Self { page, library, write })
     }
 
-    /// Names and values that the program's environment has beside this process's.
+    /// Names and values that the program's environment has besides this process's.
     pub fn environment(&self) -> [(&'static str, OsString); 2] {
         let mut libraries = OsString::from(&self.library);
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {

@@ -12,7 +12,7 @@
 //!
 //! A program that reads a clock of its own can be led to the run's: [`Lead`].
 //!
-//! Not modelled: an answer that speaks of another end than the one that was called; a second path; options of sockets.
+//! Not modelled: an answer that speaks of an end other than the one that was called; a second path; options of sockets.
 
 mod about;
 mod ahead;

@@ -1,4 +1,5 @@
-//! The line through memory: calls and answers lie in a file in memory that both sides map, and a futex each says that one is there.
+//! The line through memory: calls and answers lie in a file in memory that both sides map, and for each a futex says
+//! that one is there.
 //!
 //! A call over the socket costs two copies by the kernel and its buffers; over this, two wake-ups. rexmit waits without a timer of the
 //! kernel's, each of which would cost as much again as a wake-up: a thread of its own sees that a program has ended or hangs.
@@ -152,18 +153,18 @@ impl Map {
             into.resize(head.len() + inside, 0);
         }
         into[..head.len()].copy_from_slice(&head);
-        // SAFETY: as many are in the area behind the head, and in `into`.
+        // SAFETY: as many are in the area after the head, and in `into`.
         unsafe { ptr::copy_nonoverlapping(area.add(head.len()), into[head.len()..].as_mut_ptr(), inside) };
         (len > 0).then_some(head.len() + inside)
     }
 
     fn wake(&self, at: usize) {
         let word = self.number(at).as_ptr();
-        // SAFETY: a word of ours; nobody is another than who waits for it.
+        // SAFETY: a word of ours; it wakes only those that wait for it.
         unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, 1) };
     }
 
-    /// Waits while there are so many answers, and perhaps less long.
+    /// Waits while there are this many answers, and perhaps less long.
     fn wait(&self, answers: u32, most: Option<Duration>) {
         let most = most.map(|most| libc::timespec {
             tv_sec: most.as_secs() as libc::time_t,
@@ -184,7 +185,7 @@ impl Drop for Map {
     }
 }
 
-/// Wakes who waits for an answer that will not come, until nobody can wait any more.
+/// Wakes whoever waits for an answer that will not come, until nobody can wait any more.
 #[expect(unsafe_code, reason = "a wait for the other side of a socket, without reading, has no safe form")]
 fn watch(line: &UnixStream, map: &Arc<Map>, patience: Duration) {
     let tick = (patience / 4).clamp(Duration::from_millis(5), Duration::from_millis(2_500));
@@ -203,7 +204,7 @@ fn watch(line: &UnixStream, map: &Arc<Map>, patience: Duration) {
             _ => GONE,
         };
         map.seen.store(seen, Ordering::Release);
-        // Who was about to wait has not seen it yet.
+        // Whoever was about to wait has not seen it yet.
         while Arc::strong_count(map) > 1 {
             map.wake(ANSWERS);
             std::thread::park_timeout(Duration::from_millis(5));

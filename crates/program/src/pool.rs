@@ -30,8 +30,8 @@ pub struct Command {
     pub lead: bool,
 }
 
-/// How programs are started and where built ones are, once that is allowed. Who never allows it has no code that starts
-/// processes: the library that a guest's own kernel loads links this crate too, and must not have it.
+/// How programs are started and where built ones are, once that is allowed. Whoever never allows it has no code that
+/// starts processes: the library that a guest's own kernel loads links this crate too, and must not have it.
 static MEANS: OnceLock<Means> = OnceLock::new();
 
 struct Means {
@@ -99,7 +99,8 @@ pub(crate) fn put(program: Program) {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(program);
 }
 
-/// A new program. It ends with the thread that starts it, so that a thread starts all which lasts as long as the process.
+/// A new program. It ends with the thread that starts it, so all are started by a thread that lasts as long as the
+/// process.
 fn start(command: &Command, lead: Option<Key>) -> Result<Program, ProgramError> {
     let here = std::process::id();
     let (to, from) = mpsc::channel();
@@ -108,7 +109,7 @@ fn start(command: &Command, lead: Option<Key>) -> Result<Program, ProgramError> 
         let (wishes, wished) = mpsc::channel::<Wish>();
         let serve = move || {
             for (command, lead, to) in wished {
-                // Who has wished may be gone.
+                // Whoever asked may be gone.
                 let _ = to.send(Program::start(command, lead));
             }
         };

@@ -21,7 +21,7 @@ use crate::seat::Seat;
 const LINE: i32 = 3;
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 16;
-/// So much of what it prints as errors is kept.
+/// This much of what it prints as errors is kept.
 const KEPT: usize = 4_096;
 /// How long a program that has closed its line has to end, so that its exit status tells why.
 const TO_END: Duration = Duration::from_millis(500);

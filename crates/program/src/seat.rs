@@ -23,7 +23,7 @@ thread_local! {
 pub(crate) struct Seat {
     processor: usize,
     before: CpuSet,
-    /// [`bring`], which is reached by who may have a seat alone.
+    /// [`bring`], which is reached only by whoever may have a seat.
     bring: fn(usize, u32),
 }
 

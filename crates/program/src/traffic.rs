@@ -19,7 +19,7 @@ pub(crate) struct Traffic {
     seen: Seen,
     /// The program counts these itself: expiries, fast retransmits.
     told: [bool; 2],
-    /// The highest acknowledgment of the peer's, of TCP.
+    /// The highest acknowledgment of the peer's, for TCP.
     acknowledged: Option<SeqNumber>,
     /// Expiries in a row.
     backoff: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Traffic {
 enum Seen {
     Tcp(TcpPackets),
     Sctp(SctpPackets),
-    /// Of QUIC, nobody but the program knows.
+    /// For QUIC, nobody but the program knows.
     Quic(Counters),
 }
 
@@ -168,7 +168,7 @@ impl Traffic {
         }
     }
 
-    /// Why data of before leave.
+    /// Why data sent before leave again.
     fn again(&mut self, why: Option<Why>, cause: Cause) -> Reason {
         let timer = why == Some(Why::Timeout) || why.is_none() && cause == Cause::Timer;
         if why == Some(Why::Probe) {

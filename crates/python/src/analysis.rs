@@ -68,7 +68,7 @@ impl Analysis {
         Ok(Self { state: Arc::new(Mutex::new(state)), bytes_total })
     }
 
-    /// Judges so many packets more and returns the rows that became final, table to column to (type, bytes); None
+    /// Judges this many more packets and returns the rows that became final, table to column to (type, bytes); None
     /// after the last ones. Raises KeyboardInterrupt once `stopped()`, asked now and then; the analysis is over then.
     #[pyo3(signature = (packets, stopped = None))]
     fn step<'py>(
@@ -113,7 +113,7 @@ impl State {
     }
 }
 
-/// The state behind a lock, whatever became of who held it before.
+/// The state behind a lock, whatever became of whoever held it before.
 pub fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

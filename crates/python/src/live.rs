@@ -30,7 +30,7 @@ pub fn serve_job(py: Python<'_>, job: &str) -> PyResult<()> {
 
 /// What agents answered for successive runs from `first` on, a line each, as columns of tables: `runs`, `late`, and those
 /// that take several rows a run (`intervals`, `retransmissions`, `messages`). `unreached` is for each run what patterns
-/// named and no packet was.
+/// named and no packet matched.
 #[pyfunction]
 pub fn rows_of_agents<'py>(
     py: Python<'py>,
@@ -89,7 +89,7 @@ pub fn check_path(path_json: &str) -> PyResult<(String, Vec<String>)> {
 }
 
 /// What there is to know of the network of a scenario before it is emulated, as JSON: its hosts, its links, what is odd
-/// about it, and what of it is left out. Raises ValueError for one that cannot be.
+/// about it, and what of it is left out. Raises ValueError for an impossible one.
 #[pyfunction]
 pub fn check_network(scenario_json: &str) -> PyResult<String> {
     Ok(emulate::about_network(parse(scenario_json)?).map_err(value_error)?.to_string())
@@ -105,7 +105,7 @@ pub fn probe_emulation(py: Python<'_>) -> String {
     })
 }
 
-/// Undoes what emulations have left that were killed, by their records in `folder`; a line for each thing done.
+/// Undoes what killed emulations have left, by their records in `folder`; a line for each thing done.
 #[pyfunction]
 pub fn sweep_emulations(py: Python<'_>, folder: &str) -> Vec<String> {
     py.detach(|| emulate::record::sweep(Path::new(folder)))

@@ -47,7 +47,7 @@ impl PairAnalysis {
         Ok(Self { state: Arc::new(Mutex::new(state)), bytes_total: bytes_a + bytes_b })
     }
 
-    /// Reads so many packets more of each; false when both have ended.
+    /// Reads this many more packets of each; false when both have ended.
     fn step(&self, py: Python<'_>, packets: u64) -> PyResult<bool> {
         let state = Arc::clone(&self.state);
         forsakable(py, None, move || {

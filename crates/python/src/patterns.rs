@@ -11,7 +11,8 @@ fn value_error(text: String) -> PyErr {
     PyValueError::new_err(text)
 }
 
-/// A pattern of a list of positions in its plain text form, and what in it names no packet. Raises ValueError of one line.
+/// A pattern from a list of positions in its plain text form, and what in it names no packet. Raises ValueError of one
+/// line.
 #[pyfunction]
 #[pyo3(signature = (positions, period=None))]
 pub fn pattern_list(

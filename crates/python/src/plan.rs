@@ -33,8 +33,8 @@ pub struct Plan {
 
 #[pymethods]
 impl Plan {
-    /// A plan for `backend`: `model`, `stack:NAME`, `uml` or `kernel`. `sequence` is along which factors runs follow each
-    /// other, and the gap between two of them: `(["path.delay", "replication"], "10 s")`.
+    /// A plan for `backend`: `model`, `stack:NAME`, `uml` or `kernel`. `sequence` says along which factors runs follow
+    /// each other, and the gap between two of them: `(["path.delay", "replication"], "10 s")`.
     #[new]
     #[pyo3(signature = (base_json, factors, levels_json, backend = "model", sequence = None))]
     fn new(
@@ -65,8 +65,8 @@ impl Plan {
         self.plan.points()
     }
 
-    /// Resolves the points from `start` to before `stop` and returns warnings, the keys that the backend cannot
-    /// have, and the protocols, each once. Raises ValueError for the first wrong one.
+    /// Resolves the points from `start` to before `stop` and returns warnings, the keys that the backend does not
+    /// support, and the protocols, each once. Raises ValueError for the first wrong one.
     fn check(
         &self,
         py: Python<'_>,
@@ -122,7 +122,7 @@ impl Plan {
         })
     }
 
-    /// What patterns named and no packet was, in the runs of this plan so far: a text, and in how many runs.
+    /// What patterns named and no packet matched, in the runs of this plan so far: a text, and in how many runs.
     fn unreached(&self) -> Vec<(String, u64)> {
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner).texts()
     }
@@ -172,7 +172,7 @@ pub fn run_one<'py>(
     Ok(answer)
 }
 
-/// What a single run is asked to write down beside its row: [`RunOptions`] with its hosts by their names.
+/// What a single run is asked to write down besides its row: [`RunOptions`] with its hosts by their names.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct SingleRun {

@@ -16,7 +16,7 @@ pub fn take_rights(user: u32, group: u32, groups: Vec<u32>) -> PyResult<()> {
     .into())
 }
 
-/// Gives this thread the rights of before.
+/// Gives this thread its earlier rights back.
 #[pyfunction]
 pub fn give_rights_back() -> PyResult<()> {
     #[cfg(all(target_os = "linux", feature = "kernels"))]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::scenarios::{parse, value_error};
 
-/// What begins the name of a backend by which hosts that choose no stack get the one that follows.
+/// The prefix of a backend's name by which hosts that choose no stack get the one that follows.
 const STACK: &str = "stack:";
 
 /// Every stack of the registry, as JSON: a list of tables with `name`, `summary`, `version` (null of rexmit's own),
@@ -30,9 +30,9 @@ pub fn stacks() -> PyResult<String> {
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// What the programs are built from that are stacks of rexmit's own, as JSON: a list of tables with `name`, `tool` (`go` or
-/// `cargo`), `folder` (below which it is built), `files` (texts by their places), and `program` (where it is once built, or null
-/// where nobody has a home).
+/// What the programs that are stacks of rexmit's own are built from, as JSON: a list of tables with `name`, `tool`
+/// (`go` or `cargo`), `folder` (below which it is built), `files` (texts by their places), and `program` (where it is
+/// once built, or null where nobody has a home).
 #[pyfunction]
 pub fn stack_sources() -> PyResult<String> {
     let entry = |source: &&Source| {
@@ -51,7 +51,7 @@ pub fn stack_sources() -> PyResult<String> {
 
 /// Says how a kernel is booted for hosts that run the code `linux` and name it so; a `name` of `""` is for those that name
 /// none. `command` boots a kernel of this `version`, with an engine that asks its standard input what to do; `environment` are
-/// the names and values that its environment has beside this process's.
+/// the names and values that its environment has besides this process's.
 #[pyfunction]
 pub fn provide_kernel(name: &str, version: &str, command: Vec<String>, environment: Vec<(String, String)>) {
     rexmit_sim::provide_kernel(name, Kernel { version: version.into(), command, environment });
@@ -78,7 +78,8 @@ pub fn stack_programs(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     serde_json::to_string(&told).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// What leads the clock of a program that Python starts. `key` are 16 bytes, from which the random numbers come that it draws.
+/// What leads the clock of a program that Python starts. `key` is 16 bytes, from which the random numbers that it draws
+/// come.
 #[pyclass(frozen)]
 pub struct Lead(LeadProgram);
 
@@ -89,7 +90,7 @@ impl Lead {
         Ok(Self(LeadProgram::new(&key)?))
     }
 
-    /// What the program's environment has beside this process's.
+    /// What the program's environment has besides this process's.
     fn environment(&self) -> BTreeMap<&'static str, OsString> {
         self.0.environment().into()
     }

@@ -71,7 +71,7 @@ pub fn interrupted() -> PyErr {
     PyKeyboardInterrupt::new_err(())
 }
 
-/// The answer; `None` where who should give it has ended without.
+/// The answer; `None` where whoever should give it has ended without doing so.
 fn wait<T>(answers: &Receiver<T>, look: impl Fn() -> PyResult<()>) -> PyResult<Option<T>> {
     loop {
         match answers.recv_timeout(LOOK) {

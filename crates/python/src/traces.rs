@@ -67,8 +67,8 @@ pub struct TraceConverter {
 
 #[pymethods]
 impl TraceConverter {
-    /// Of a trace of mahimahi's a CSV in spans of `span` ns; of a CSV with a rate mahimahi's lines. Raises ValueError of one
-    /// line.
+    /// From a trace of mahimahi's, a CSV in spans of `span` ns; from a CSV with a rate, mahimahi's lines. Raises
+    /// ValueError of one line.
     #[new]
     fn new(py: Python<'_>, path: String, span: u64) -> PyResult<Self> {
         let file: TraceFile = open(py, path)?.file;

@@ -132,7 +132,7 @@ impl Senders {
     }
 }
 
-/// Streams of some run: who sends is the same in all of them, but for flows that arrive at random.
+/// Streams of some run: who sends is the same in all of them, except for flows that arrive at random.
 fn any_run() -> Streams {
     Streams::new(0, "")
 }

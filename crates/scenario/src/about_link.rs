@@ -14,7 +14,7 @@ pub struct AboutLink {
     pub name: [String; 3],
     /// Its rate in bit/s, where it has one that stays.
     pub rate: Option<u64>,
-    /// Bytes of the link layer beside each packet.
+    /// Bytes of the link layer besides each packet.
     pub overhead: u64,
 }
 
@@ -40,7 +40,7 @@ impl Resolved {
         between == 0 || matches!(tree::place(link, between), Place::Between { .. })
     }
 
-    /// What patterns name and no packet has been so far, by their keys in the scenario.
+    /// What patterns name and no packet has matched so far, by their keys in the scenario.
     pub fn unreached<P: Carried>(&self, links: &ByLink<Direction<P>>) -> Vec<Unreached> {
         let named = |(link, direction): (LinkId, &Direction<P>)| {
             let all = direction.unreached().into_iter();

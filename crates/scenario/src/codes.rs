@@ -30,7 +30,7 @@ pub(crate) const HOST_KEYS: [&str; 11] = [
 ];
 
 impl Hosts {
-    /// Refuses keys that neither a host nor a stack of this registry has, and settings of stacks that cannot be. What is
+    /// Refuses keys that neither a host nor a stack of this registry has, and impossible settings of stacks. What is
     /// null counts as absent.
     pub(crate) fn check_tables(&mut self, registry: Registry) -> Result<(), SpecError> {
         for (name, host) in self.written_mut() {
@@ -67,7 +67,7 @@ impl Hosts {
 }
 
 impl HostSpec {
-    /// What the tables of stacks set, of a host that is this one.
+    /// What the tables of stacks set, for the host that is this one.
     pub(crate) fn settings_of_stacks(&self, host: &str) -> impl Iterator<Item = IdleSetting> {
         self.tables.iter().flat_map(move |(stack, table)| {
             let keys = table.as_object().into_iter().flat_map(|table| table.keys());
@@ -109,7 +109,7 @@ impl HostTable for HostSpec {
 }
 
 impl Resolved {
-    /// What the scenario says of `host`, for whose code it runs.
+    /// What the scenario says of `host`, for the code that it runs.
     pub fn host_settings(&self, host: HostId) -> HostSettings<'_> {
         let (spec, profile) = (self.scenario.hosts.of(host), &self.stacks[host]);
         let profile_of_its_crate: &dyn Any = match &**profile {
@@ -146,7 +146,7 @@ impl Resolved {
         })
     }
 
-    /// What of the scenario the hosts' code cannot have, by its keys.
+    /// What of the scenario the hosts' code does not support, by its keys.
     ///
     /// # Errors
     /// Code that is not there on this machine, or that cannot run the scenario at all.

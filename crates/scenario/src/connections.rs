@@ -10,13 +10,13 @@ use crate::{SpecError, Streams};
 
 /// Ports of the opening sides; they number the connections.
 pub const FIRST_PORT: u16 = 10_000;
-/// Ports of the waiting sides, one a transfer.
+/// Ports of the waiting sides, one per transfer.
 pub const SERVICE_PORT: u16 = 5_001;
-/// So many transfers have a port of their own.
+/// This many transfers have a port of their own.
 pub(crate) const SERVICE_PORTS: usize = (FIRST_PORT - SERVICE_PORT) as usize;
 
-/// The connection whose packets have these two ports, in whatever order: the greater one numbers it. `None` where it can
-/// be of no scenario's.
+/// The connection whose packets have these two ports, in whatever order: the greater one numbers it. `None` where it
+/// cannot belong to any scenario.
 #[inline]
 pub fn connection_of_ports(one: u16, other: u16) -> Option<ConnectionId> {
     one.max(other).checked_sub(FIRST_PORT).map(|number| ConnectionId::new(number.into()))
@@ -73,7 +73,7 @@ impl ConnectionPlan {
 }
 
 impl Resolved {
-    /// How many connections there are at least: flows that arrive for a time are known once a run has drawn them.
+    /// How many connections there are at least: flows that arrive for a time are known only once a run has drawn them.
     pub fn least_connections(&self) -> usize {
         let of = |transfer: &Transfer| {
             transfer.connections() as usize + transfer.flows().and_then(Flows::count).unwrap_or(0) as usize

@@ -6,7 +6,7 @@ use rexmit_units::Instant;
 
 use crate::timers::Timers;
 
-/// So many links are looked at one after another, which is faster than to keep them in order.
+/// This many links are looked at one after another, which is faster than to keep them in order.
 const FEW: usize = 8;
 
 /// The links by the time at which something happens in them next; those of one time by their numbers.
@@ -24,7 +24,7 @@ pub enum DueLinks {
 }
 
 impl DueLinks {
-    /// Of so many links, in none of which anything is.
+    /// Of this many links, all of them empty.
     pub fn new(links: usize) -> Self {
         if links <= FEW {
             return Self::Few;

@@ -14,7 +14,7 @@ pub(crate) struct Histogram {
 const EXACT: u64 = 1 << 10;
 
 impl Histogram {
-    /// Adds a value that occurred so often.
+    /// Adds a value that occurred this often.
     pub fn add(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -26,22 +26,22 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// `None` of none.
+    /// `None` for no values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// `None` of none.
+    /// `None` for no values.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// `None` of none.
+    /// `None` for no values.
     pub fn min(&self) -> Option<u64> {
         self.counts.keys().next().copied()
     }
 
-    /// The least value that so many hundredths of all do not exceed; `None` of none.
+    /// The least value that this many hundredths of all do not exceed; `None` for no values.
     pub fn quantile(&self, hundredths: u64) -> Option<u64> {
         let rank = (self.count * hundredths).div_ceil(100);
         let mut below = 0;

@@ -47,8 +47,8 @@ pub struct HostSpec {
     /// without a limit of its rate and without delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Box<PathSpec>>,
-    /// So many hosts alike, each with an access link of its own, in a network: of `reader` these are `reader-1`, `reader-2`
-    /// and so on, and `reader` stands for all of them in transfers. Absent: one.
+    /// This many hosts alike, each with an access link of its own, in a network: for `reader` these are `reader-1`,
+    /// `reader-2` and so on, and `reader` stands for all of them in transfers. Absent: one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,

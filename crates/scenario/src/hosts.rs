@@ -75,7 +75,7 @@ impl Hosts {
     /// One of them.
     ///
     /// # Panics
-    /// Of a host that is none of them.
+    /// For a host that is not one of them.
     pub fn of(&self, host: HostId) -> &HostSpec {
         &self.written[self.all[host].written].spec
     }

@@ -36,7 +36,7 @@ pub fn open_capture(path: &Path) -> Result<File> {
     if given { File::open(path) } else { open_regular(path) }
 }
 
-/// The text of a regular file of at most so many bytes.
+/// The text of a regular file of at most this many bytes.
 ///
 /// # Errors
 /// As [`open_regular`], a larger file, and what is not UTF-8.

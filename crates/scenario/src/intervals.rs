@@ -22,7 +22,7 @@ mod tests;
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum Intervals {
-    /// One after another, each so long; the last ends with the run.
+    /// One after another, each this long; the last ends with the run.
     Every(Duration),
     /// From a time to a time, the end excluded; what reaches beyond the run's end ends there.
     Spans(Vec<(Duration, Duration)>),
@@ -214,7 +214,7 @@ impl IntervalLog {
         }
     }
 
-    /// Sender number `n` has written so many bytes, and this is its state after it.
+    /// Sender number `n` has written this many bytes, and this is its state after it.
     pub fn wrote(&mut self, n: usize, bytes: u64, state: &Snapshot) {
         for open in &mut self.open {
             open.writes[n].add(bytes, state);

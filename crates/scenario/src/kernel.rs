@@ -1,4 +1,4 @@
-//! What a real kernel can be asked for of what a scenario says about a host.
+//! Which settings of a scenario's host a real kernel can be asked for.
 
 use rexmit_stack::changed_values;
 use rexmit_units::Duration;
@@ -8,12 +8,12 @@ use crate::host_spec::HostSpec;
 use crate::linux::LinuxSpec;
 use crate::profiles::variant_of_kernel;
 
-/// The settings of a host's kernel, and what of the scenario it cannot have.
+/// The settings of a host's kernel, and what of the scenario it does not support.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelSettings {
     /// What is set.
     pub linux: LinuxSpec,
-    /// Keys of the stack, such as `stack.clock.tick`, that no knob of the kernel stands for.
+    /// Keys of the stack, such as `stack.clock.tick`, for which the kernel has no knob.
     pub unsupported: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::inputs::open_regular;
 /// What has been read of files, by their names.
 pub(crate) struct Known<T>(Mutex<Option<HashMap<PathBuf, (State, T)>>>);
 
-/// By what a file is known to be the same.
+/// What shows that a file is the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     len: u64,
@@ -31,8 +31,8 @@ impl<T: Clone> Known<T> {
         Self(Mutex::new(None))
     }
 
-    /// What `read` makes of a regular file of so many bytes. One that this process has read before, and that is still the
-    /// same file, is not read again.
+    /// What `read` makes of a regular file of this many bytes. One that this process has read before, and that is still
+    /// the same file, is not read again.
     ///
     /// # Errors
     /// One line that names the file: that of `read`, or why it cannot be opened.
@@ -68,7 +68,7 @@ pub(crate) fn digits(hash: impl AsRef<[u8]>) -> String {
     hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Refuses `what` (`trace`, `file`) that has another SHA-256 than a study has noted of it.
+/// Refuses `what` (`trace`, `file`) whose SHA-256 differs from the one that a study has noted.
 ///
 /// # Errors
 /// One line that names the file and both.

@@ -1,10 +1,11 @@
-//! What runs on a real kernel tell beside a model's. It is described everywhere: their results are read where no kernel runs.
+//! What runs on a real kernel tell besides what a model's do. It is described everywhere: their results are read where
+//! no kernel runs.
 
 use rexmit_tables::{Block, Table, TableRow, row, table};
 use serde::{Deserialize, Serialize};
 
 row! {
-    /// How late the emulator of a run on a real kernel was: columns behind those of its row.
+    /// How late the emulator of a run on a real kernel was: columns after those of its row.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct LateRow {
         late_max_ns: u64 =

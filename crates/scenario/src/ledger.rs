@@ -159,7 +159,7 @@ impl Ledger {
         }
     }
 
-    /// A packet leaves an end of which nobody tells why it did.
+    /// A packet leaves an end, and nobody tells why.
     pub fn seen(&mut self, at: EndIndex, now: Instant, packet: &Packet) {
         if let Some(book) = self.ends.get_mut(at.number() as usize) {
             book.timing.seen(now, packet);

@@ -45,7 +45,7 @@ impl LinkBooks {
         Self { queues: looked_at.map(|link| QueueBook::new(link, resolved.about_link(link))).collect() }
     }
 
-    /// Looks at the queues so many times, `apart` from `first` on; nothing enters them meanwhile.
+    /// Looks at the queues this many times, `apart` from `first` on; nothing enters them meanwhile.
     pub fn look<P: Carried>(
         &mut self,
         first: Instant,
@@ -96,7 +96,7 @@ impl LinkBooks {
         }
     }
 
-    /// One row per link of a run that lasted so long.
+    /// One row per link of a run that lasted this long.
     pub fn rows<P: Carried>(
         &self,
         resolved: &Resolved,
@@ -142,7 +142,7 @@ impl QueueBook {
         Self { link, about, packets, time, slice }
     }
 
-    /// The queue held this at so many looks in a row.
+    /// The queue held this at this many looks in a row.
     fn look(&mut self, packets: u64, bytes: u64, times: u64) {
         self.packets.add(packets, times);
         self.slice.samples += times;

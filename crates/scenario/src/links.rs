@@ -67,7 +67,7 @@ impl Links {
     /// The network of these hosts and links.
     ///
     /// # Errors
-    /// What makes them none.
+    /// What keeps them from being one.
     pub(crate) fn network(&self, hosts: &Hosts) -> Result<Network, SpecError> {
         let at = |(_, name, spec): (HostId, &str, &crate::HostSpec)| HostAt {
             name: name.to_owned(),

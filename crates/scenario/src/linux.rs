@@ -18,7 +18,7 @@ pub struct LinuxSpec {
     /// where none says anything it is that of `--kernel`, or the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Congestion control, such as `"reno"`, `"cubic"`, `"bbr"` or `"dctcp"` (TCP_CONGESTION; of a program's sockets
+    /// Congestion control, such as `"reno"`, `"cubic"`, `"bbr"` or `"dctcp"` (TCP_CONGESTION; for a program's sockets
     /// `tcp_congestion_control`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
@@ -93,10 +93,10 @@ pub struct LinuxSpec {
     /// packet is a packet everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offloads: Option<bool>,
-    /// SCTP: a SACK comes so late at most, whole milliseconds up to 500; `"0 ns"`: at once (SCTP_DELAYED_SACK).
+    /// SCTP: a SACK comes at most this late, whole milliseconds up to 500; `"0 ns"`: at once (SCTP_DELAYED_SACK).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sctp_sack_delay: Option<Duration>,
-    /// SCTP: a SACK comes with every so many packets with data; at least 1 (SCTP_DELAYED_SACK).
+    /// SCTP: a SACK comes whenever this many packets with data have come; at least 1 (SCTP_DELAYED_SACK).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sctp_sack_packets: Option<u32>,
     /// SCTP: outgoing streams that it asks for, at least as many as `transfers.N.streams` (SCTP_INITMSG).

@@ -14,7 +14,7 @@ pub struct MeasureSpec {
     /// Both also by intervals of this length, in the tables `transfers_over_time` and `links_over_time`. Absent: not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// A queue is looked at so often: its mean and its quantiles are over time. Default: 1 ms.
+    /// A queue is looked at this often: its mean and its quantiles are over time. Default: 1 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Duration>,
 }

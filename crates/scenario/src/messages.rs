@@ -14,7 +14,7 @@ use crate::HostCell;
 row! {
     /// Latencies of the messages of one connection, in the direction of its transfer.
     ///
-    /// A quantile is the least latency that so large a share of the messages delivered does not exceed.
+    /// A quantile is the least latency that this share of the messages delivered does not exceed.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct MessageRow {
         connection: u32 = plain("number of the connection, from 0"),
@@ -66,7 +66,7 @@ pub struct MessageLog {
 #[derive(Debug)]
 struct Flow {
     sender: EndId,
-    /// Those not delivered and those behind them, by offset.
+    /// Those not delivered and those after them, by offset.
     waiting: VecDeque<Waiting>,
     written: u64,
     latencies: Vec<u64>,

@@ -22,7 +22,7 @@ pub trait Measured {
     /// The state of its connection; `None` where there is none.
     fn snapshot(&self) -> Option<Snapshot>;
 
-    /// What its connection has done since the run began; `None` where nobody tells any more.
+    /// What its connection has done since the run began; `None` where nobody tells any longer.
     fn counters(&self) -> Option<ToldCounters> {
         self.snapshot().map(|state| state.counters)
     }
@@ -49,7 +49,7 @@ struct Sending {
     at: EndIndex,
     /// Bytes that it had written when it was last looked at.
     written: u64,
-    /// What its connection had done when last asked, for a connection that tells no more.
+    /// What its connection had done when last asked, for a connection that no longer tells.
     counters: ToldCounters,
 }
 

@@ -22,7 +22,7 @@ impl Streams {
     ///
     /// # Errors
     ///
-    /// [`SpecError`] with what in a path cannot be.
+    /// [`SpecError`] with what is impossible in a path.
     pub fn links<P: Carried>(&self, of: &Resolved, log: bool) -> Result<ByLink<Direction<P>>, SpecError> {
         let Some(all) = &of.links else {
             let mut links = self.links_of_path(&of.scenario.path, log)?;

@@ -56,7 +56,7 @@ impl StackProfile {
         match self {
             Self::Tcp(profile) => profile.clock.period(),
             Self::Sctp(profile) => profile.clock.period(),
-            // What it has of a clock is its code's.
+            // Its clock, if any, is its code's.
             Self::Quic(_) => Duration::from_nanos(1),
         }
     }
@@ -157,7 +157,7 @@ pub fn resolve_profile(stack: &Value) -> Result<StackProfile, SpecError> {
     Ok(profile)
 }
 
-/// Whether files of the user's take part, which may be other ones the next time.
+/// Whether files of the user's take part, which may be different the next time.
 fn inherits_file(stack: &Value) -> bool {
     match stack {
         Value::String(name) => !BUILTIN.contains_key(name.as_str()),
@@ -248,7 +248,7 @@ fn inherited(mut map: Map<String, Value>, depth: usize) -> Result<Value, SpecErr
     }
 }
 
-/// Refuses a receive buffer of its own beside tuning that is inherited, which alone sets the window.
+/// Refuses a receive buffer of its own together with inherited tuning, which alone sets the window.
 fn refuse_idle_buffer(base: &Value, own: &Map<String, Value>) -> Result<(), SpecError> {
     let is_set = |key: &str, name: &str| own.get(key).is_some_and(|table| table.get(name).is_some());
     let is_tuned =

@@ -43,7 +43,7 @@ fn a_table_inherits_and_changes_single_values() {
     assert_eq!(profile.recovery.limited_transmit, 2);
 }
 
-/// Beside tuning, which goes on from its own first size, it would change nothing and say nothing.
+/// Together with tuning, which goes on from its own first size, it would change nothing and say nothing.
 #[test]
 fn a_receive_buffer_without_effect_is_refused() {
     let error = |v: Value| resolve_profile(&v).map(|_| ()).map_err(|e| e.to_string());

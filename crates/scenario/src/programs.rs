@@ -1,4 +1,4 @@
-//! Programs at hosts: what a real kernel runs there beside, or instead of, the scenario's own transfers.
+//! Programs at hosts: what a real kernel runs there besides, or instead of, the scenario's own transfers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -72,8 +72,8 @@ pub struct ProgramSpec {
     /// The command and its arguments, as a line whose words are split as a shell splits them, or as a list of words. No shell
     /// runs it, but `$NAME` in it is the variable of its environment.
     pub command: CommandSpec,
-    /// Variables of its environment beside `PATH`, `HOME`, `TMPDIR` (a folder of its own, empty at the start), `REXMIT_SERVER`
-    /// and `REXMIT_CLIENT` (the hosts' addresses).
+    /// Variables of its environment besides `PATH`, `HOME`, `TMPDIR` (a folder of its own, empty at the start),
+    /// `REXMIT_SERVER` and `REXMIT_CLIENT` (the hosts' addresses).
     #[serde(default, deserialize_with = "variables", skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// A file that it writes, relative to `TMPDIR`: kept like what it prints.
@@ -113,7 +113,7 @@ pub struct ProgramsSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Elsewhere {
-    /// It is refused: the file system is read only, but for `/tmp` and `/run`, which are gone with the run.
+    /// It is refused: the file system is read-only, except for `/tmp` and `/run`, which are gone with the run.
     #[default]
     ReadOnly,
     /// It is gone with the run.
@@ -136,7 +136,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub struct Program {
     /// The command and its arguments, with `$NAME` as it was written.
     pub words: Vec<String>,
-    /// What its environment has beside what every program's has.
+    /// What its environment has besides what every program's has.
     pub environment: BTreeMap<String, String>,
     /// A file that is kept.
     pub file: Option<String>,
@@ -261,7 +261,7 @@ impl Hosts {
     /// The hosts' programs.
     ///
     /// # Errors
-    /// The first that cannot be.
+    /// The first that is impossible.
     pub(crate) fn programs(&self) -> Result<ByHost<Option<Program>>, SpecError> {
         self.each(|name, host| {
             let program = host.program.as_ref().map(ProgramForm::resolve).transpose();

@@ -213,7 +213,7 @@ pub struct StateRow {
 pub struct VerdictRow {
     /// The link that it entered.
     pub link: LinkId,
-    /// The connection that the packet is of; `None` of none of the scenario's.
+    /// The connection that the packet belongs to; `None` if it is none of the scenario's.
     pub connection: Option<ConnectionId>,
     /// The packet and what became of it.
     pub row: LogRow,

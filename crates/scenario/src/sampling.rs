@@ -98,8 +98,8 @@ impl StateLog {
         Self { sampling, ..Self::default() }
     }
 
-    /// The state of an end after an event, when its application has `written` so many bytes. Times never fall; `None` is
-    /// an end that is no more.
+    /// The state of an end after an event, when its application has `written` this many bytes. Times never fall; `None`
+    /// is an end that no longer exists.
     pub fn note(&mut self, end: EndId, now: Instant, written: u64, state: Option<Snapshot>) {
         self.pass(now);
         let last = self.last.get(&end);

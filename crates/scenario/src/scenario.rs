@@ -28,7 +28,7 @@ use crate::stack_programs::{add_program, name_stack_programs};
 use crate::tables_of_flows::read_table;
 use crate::traces::open_trace;
 
-/// So many connections have a port of their own from 10000 on; others share them.
+/// This many connections have a port of their own from 10000 on; others share them.
 pub(crate) const OWN_PORTS: usize = 55_000;
 /// The most connections of a run.
 const MOST_CONNECTIONS: usize = 4_000_000;
@@ -47,7 +47,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, LinkForm>")]
     pub links: BTreeMap<String, Value>,
-    /// A second path between second addresses of both hosts, of SCTP: hosts with two addresses each, whose first path
+    /// A second path between second addresses of both hosts, for SCTP: hosts with two addresses each, whose first path
     /// is `path` (RFC 9260 section 6.4). Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternate: Option<PathSpec>,
@@ -65,11 +65,11 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
     /// How late messages are, in the table `messages`: from the application's write to the moment at which the other
-    /// application has read its last byte. Each write is a message; of `requests`, none.
+    /// application has read its last byte. Each write is a message; those of `requests` are not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub messages: bool,
-    /// What connections and links did, in the tables `transfers` and `links`: `{ every = "1 s" }`, or `{}`. Absent: not of two
-    /// hosts, and `{}` in a network.
+    /// What connections and links did, in the tables `transfers` and `links`: `{ every = "1 s" }`, or `{}`. Absent: not
+    /// for two hosts, and `{}` in a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<MeasureSpec>,
     /// What is sent again is counted by its number and cause, with its delays, in the table `retransmissions`: as
@@ -96,7 +96,7 @@ pub struct Resolved {
     pub stacks: ByHost<Arc<StackProfile>>,
     /// Its hosts, its links and the routes.
     pub network: Arc<Network>,
-    /// The links of a network; `None` of a server and a client with a path.
+    /// The links of a network; `None` for a server and a client with a path.
     pub links: Option<Links>,
     /// What is sent.
     pub transfers: Vec<Transfer>,
@@ -127,8 +127,8 @@ impl Resolved {
         Ok(resolved)
     }
 
-    /// The hosts and links of a scenario for programs that are none of its own: what it sends is left out, and a host may leave
-    /// its stack out.
+    /// The hosts and links of a scenario for programs that are not its own: what it sends is left out, and a host may
+    /// leave its stack out.
     ///
     /// # Errors
     /// As [`Self::from_value`].
@@ -382,14 +382,14 @@ impl Resolved {
         two.into_iter().chain(alternate).chain(links)
     }
 
-    /// What is not wrong but probably not meant.
+    /// What is not wrong but probably not intended.
     pub fn warnings(&self) -> Vec<String> {
         self.paths().flat_map(|(key, path)| path.warnings(&key)).collect()
     }
 }
 
 impl Scenario {
-    /// The links of a network; `None` of a server and a client with a path.
+    /// The links of a network; `None` for a server and a client with a path.
     fn read_links(&self) -> Result<Option<Links>, SpecError> {
         if self.links.is_empty() && !self.hosts.hang_on_points() {
             return self.hosts.check_two().map(|()| None);

@@ -35,7 +35,7 @@ pub(crate) fn profile_of(stack: &Value) -> Option<Value> {
     Some(Value::Object(rest.map(|(key, value)| (key.clone(), value.clone())).collect()))
 }
 
-/// Puts what a stack says of its program beside the values of the whole profile.
+/// Puts what a stack says of its program next to the values of the whole profile.
 pub(crate) fn add_program(profile: &mut Value, stack: &Value) {
     let table = stack.as_object().filter(|table| table.contains_key("program"));
     for (key, value) in table.into_iter().flatten().filter(|(key, _)| PROGRAM_KEYS.contains(&key.as_str())) {

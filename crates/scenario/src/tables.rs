@@ -18,7 +18,7 @@ struct Numbered<'a, R> {
     row: &'a R,
 }
 
-/// The table `runs`: runs numbered from `first`, so many `replications` of each combination of levels.
+/// The table `runs`: runs numbered from `first`, this many `replications` of each combination of levels.
 pub fn runs(first: u64, replications: u64, rows: &[Row]) -> Table {
     let numbered: Vec<_> = (first..).zip(rows).collect();
     table("runs", &numbered, |t: &mut Block<'_, (u64, &Row)>| {

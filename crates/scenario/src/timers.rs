@@ -81,7 +81,7 @@ impl<O: Copy + Ord> Timers<O> {
 /// Which of the first [`ARITY`] entries comes out first.
 #[inline]
 fn earliest_of<O: Copy + Ord>(entries: &[(Instant, O)]) -> usize {
-    // All four but for the last entries of a heap: as a tournament, whose first two games wait for nothing.
+    // All four, except at the last entries of a heap: as a tournament, whose first two games wait for nothing.
     if let Some([first, second, third, fourth]) = entries.first_chunk::<ARITY>() {
         let one = usize::from(is_before(second, first));
         let other = 2 + usize::from(is_before(fourth, third));

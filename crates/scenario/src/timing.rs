@@ -53,7 +53,7 @@ impl Timing {
     }
 }
 
-/// The acknowledgment that a packet with data asks for: of SCTP, the cumulative TSN.
+/// The acknowledgment that a packet with data asks for: with SCTP, the cumulative TSN.
 fn acknowledged_by(packet: &Packet) -> Option<SeqNumber> {
     match &packet.transport {
         Transport::Tcp(segment) if !segment.payload.is_empty() => Some(segment.seq + segment.payload.len()),

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::known::{Known, check_hash, digits, unreadable, words};
 
-/// A file of at most so many bytes is kept in memory; of a longer one, each reader holds a piece.
+/// A file of at most this many bytes is kept in memory; of a longer one, each reader holds a piece.
 const MOST_KEPT: u64 = 4 << 20;
 
 /// A trace, and the SHA-256 of what it holds in hexadecimal digits.
@@ -35,7 +35,7 @@ pub fn open_trace(trace: &Trace) -> Result<TraceFile, String> {
     Ok(opened.file)
 }
 
-/// The same of a file by its name.
+/// The same for a file by its name.
 ///
 /// # Errors
 /// As [`open_trace`].

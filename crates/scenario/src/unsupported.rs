@@ -1,4 +1,4 @@
-//! What of a scenario an engine cannot have, told before it starts.
+//! What of a scenario an engine does not support, told before it starts.
 
 use rexmit_network::HostId;
 use rexmit_path::{EmulatorKind, PathSpec};
@@ -8,8 +8,8 @@ use crate::scenario::{OWN_PORTS, Resolved};
 use crate::{HostSpec, SpecError};
 
 impl Resolved {
-    /// What a run in virtual time cannot have of what the scenario says, by its keys: settings of real kernels, and what
-    /// the hosts' code cannot have.
+    /// What of the scenario a run in virtual time does not support, by its keys: settings of real kernels, and what the
+    /// hosts' code does not support.
     ///
     /// # Errors
     /// Code that is not there on this machine, or that cannot run the scenario at all.
@@ -32,8 +32,8 @@ impl Resolved {
         Ok(unsupported)
     }
 
-    /// Limits of messages that lksctp cannot have where it is Linux that writes: it takes one for a message (RFC 6458 section
-    /// 5.3.7).
+    /// Limits of messages that lksctp does not support where Linux is the writer: it takes one per message (RFC 6458
+    /// section 5.3.7).
     fn limits_beyond_linux(&self, linux: impl Fn(HostId) -> bool + Copy) -> impl Iterator<Item = String> {
         self.scenario.transfers.iter().enumerate().filter_map(move |(i, transfer)| {
             let both = transfer.lifetime.is_some() && transfer.max_retransmits.is_some();
@@ -51,7 +51,7 @@ impl Resolved {
         })
     }
 
-    /// That a real kernel lacks ports for so many connections.
+    /// That a real kernel lacks ports for this many connections.
     fn beyond_ports(&self) -> Option<String> {
         let (all, transfers) = (self.least_connections(), self.transfers.len());
         if transfers > SERVICE_PORTS {
@@ -60,8 +60,8 @@ impl Resolved {
         (all > OWN_PORTS).then(|| format!("transfers ({all} connections, of which {OWN_PORTS} have a port)"))
     }
 
-    /// What of hosts' settings programs on a real kernel do not get, by their keys: what it has no knob for, and options of
-    /// sockets, which programs open themselves.
+    /// Which hosts' settings programs on a real kernel do not get, by their keys: what it has no knob for, and options
+    /// of sockets, which programs open themselves.
     pub fn unsupported_by_programs(&self) -> Vec<String> {
         let of = |(id, name, host): (HostId, &str, &HostSpec)| {
             let mut unsupported = host.kernel_settings().unsupported;
@@ -91,7 +91,7 @@ impl Resolved {
         Err(SpecError::new(format!("hosts.{name}.stack"), text))
     }
 
-    /// What a real kernel cannot have of what the scenario says, by their keys.
+    /// What of the scenario a real kernel does not support, by its keys.
     pub fn unsupported_by_kernel(&self) -> Vec<String> {
         let sctp = self.is_sctp();
         let of = |(id, name, host): (HostId, &str, &HostSpec)| {

@@ -1,4 +1,4 @@
-//! The log of verdicts: which packets met what on the path, and of which connection they were.
+//! The log of verdicts: which packets met what on the path, and which connection they belonged to.
 
 use rexmit_network::LinkId;
 use rexmit_path::{LogRow, Summary};
@@ -15,7 +15,7 @@ pub struct VerdictLog {
 }
 
 impl VerdictLog {
-    /// Of a run with so many connections. Where they share ports, none is known.
+    /// Of a run with this many connections. Where they share ports, none is known.
     pub fn of(connections: usize) -> Self {
         Self { connections: if connections > OWN_PORTS { 0 } else { connections }, rows: Vec::new() }
     }

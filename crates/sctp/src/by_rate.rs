@@ -1,5 +1,5 @@
 //! What is kept for controllers that go by the rate of delivery, pace, or heed ECN
-//! ([`crate::congestion::RateControl`]): nothing where a path's controller is none.
+//! ([`crate::congestion::RateControl`]): nothing where a path's controller does none of these.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ pub(crate) struct Departures {
 }
 
 impl Departures {
-    /// A chunk leaves; it has no departure of before.
+    /// A chunk leaves; it has no earlier departure.
     pub fn put(&mut self, tsn: SeqNumber, departure: Departure) {
         if self.of.is_empty() {
             self.base = tsn;
@@ -77,7 +77,7 @@ impl Path {
         true
     }
 
-    /// A chunk leaves that is not counted in flight yet.
+    /// A chunk that is not yet counted in flight leaves.
     pub fn depart(&mut self, now: Instant, len: u32, again: bool) -> Option<Stamp> {
         let rate = self.by_rate.as_mut()?;
         let stamp = rate.delivery.on_sent(now, rate.out == 0, again);
@@ -95,7 +95,7 @@ impl Path {
         self.by_rate.as_mut().map(|rate| rate.delivery.on_sent(now, false, true))
     }
 
-    /// A chunk that left last on this path is out no more.
+    /// A chunk that left last on this path is no longer out.
     pub fn note_gone(&mut self) {
         if let Some(rate) = &mut self.by_rate {
             rate.out -= 1;

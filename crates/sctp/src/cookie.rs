@@ -23,7 +23,7 @@ pub(crate) struct Cookie {
     pub ties: [u32; 2],
     pub created: Instant,
     pub life: Duration,
-    /// The peer's addresses beside the one that the INIT came from.
+    /// The peer's addresses besides the one that the INIT came from.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -59,8 +59,8 @@ impl Cookie {
         out.into()
     }
 
-    /// Reads a cookie of this side's (RFC 9260 section 5.1.5 steps 1 to 3), beside how much too old it is if it is.
-    /// `None`: this side has not made it so.
+    /// Reads a cookie of this side's (RFC 9260 section 5.1.5 steps 1 to 3), with how much too old it is, if it is.
+    /// `None`: this side has not made it like this.
     pub fn open(secret: u64, now: Instant, bytes: &[u8]) -> Option<(Self, Option<Duration>)> {
         let (body, code) = bytes.split_at(bytes.len().checked_sub(CODE)?);
         if code != mac(secret, body).to_be_bytes() {

@@ -99,7 +99,7 @@ fn with_wish(profile: &Arc<Profile>, wish: &SocketWish) -> (Arc<Profile>, Vec<St
     (changed, rest.keys().collect())
 }
 
-/// The profile, asking for and taking at least so many streams, as an application would (RFC 6458 section 5.3.1).
+/// The profile, asking for and taking at least this many streams, as an application would (RFC 6458 section 5.3.1).
 fn with_streams(profile: &Arc<Profile>, streams: u16) -> Arc<Profile> {
     let mut profile = profile.clone();
     let rules = &profile.association;

@@ -1,4 +1,4 @@
-//! What came that no right peer would send, counted by its kind.
+//! What came that no correct peer would send, counted by its kind.
 
 /// Counters of faults; none of them ends in a panic, and each has one rule of RFC 9260 that says what is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Faults {
     pub stale_cookies: u64,
     /// Cookies that belong to no association as section 5.2.4 tells them apart.
     pub unexpected_cookies: u64,
-    /// Associations that the peer began anew (section 5.2.4 A).
+    /// Associations that the peer restarted (section 5.2.4 A).
     pub restarts: u64,
     /// Chunks of unknown types (section 3.2).
     pub unknown_chunks: u64,
@@ -35,17 +35,17 @@ pub struct Faults {
     pub sacks_of_unsent: u64,
     /// Gap blocks that end before they begin, or that do not ascend.
     pub bad_gaps: u64,
-    /// TSNs that were acknowledged by gap blocks and no more are (section 6.2.1).
+    /// TSNs that were acknowledged by gap blocks and no longer are (section 6.2.1).
     pub reneged: u64,
     /// DATA chunks that had come before (section 6.2).
     pub duplicate_data: u64,
     /// DATA chunks without user data (section 6.2).
     pub empty_data: u64,
-    /// DATA chunks on streams that there are not (section 6.5).
+    /// DATA chunks on streams that do not exist (section 6.5).
     pub bad_streams: u64,
     /// DATA chunks beyond the window or the reach of gap blocks.
     pub data_beyond_window: u64,
-    /// DATA chunks whose place in their stream or message cannot be.
+    /// DATA chunks whose place in their stream or message is impossible.
     pub misordered_data: u64,
     /// HEARTBEAT-ACKs that answer no heartbeat of this side (section 8.3).
     pub bad_heartbeat_acks: u64,

@@ -1,6 +1,6 @@
 //! The SCTP model: a sans-IO endpoint whose mechanisms are chosen and parametrised by a [`Profile`].
 //!
-//! [`Association`] answers one question a file: what arrived (`association::input`), what was acknowledged
+//! [`Association`] answers one question per file: what arrived (`association::input`), what was acknowledged
 //! (`association::sack`), what was lost (`association::missing`), what may be sent (`association::output`), what time
 //! has run out (`association::timeout`). What is received (`inbound`), what is sent (`outbound`), a path
 //! (`path`), its window ([`congestion`]) and its timeout (`rto`) stand alone.

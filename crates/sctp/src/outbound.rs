@@ -25,7 +25,7 @@ pub(crate) struct Message {
     pub unordered: bool,
     /// It is given up from this instant on.
     pub expires: Instant,
-    /// It is given up rather than sent again more often.
+    /// It is given up rather than retransmitted more often than this.
     pub most_again: u32,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Place {
     Acked,
     /// Marked for retransmission, not in flight.
     Queued,
-    /// Given up: no more sent, and passed over by FORWARD-TSN.
+    /// Given up: no longer sent, and passed over by FORWARD-TSN.
     Abandoned,
 }
 

@@ -56,9 +56,9 @@ pub(crate) struct Path {
 pub(crate) struct Tally {
     /// Bytes newly acknowledged.
     pub acked: u64,
-    /// Bytes that were acknowledged by gap blocks and no more are.
+    /// Bytes that were acknowledged by gap blocks and no longer are.
     pub reneged: u64,
-    /// T3 is to start anew (SC section 4 step 4).
+    /// T3 is to restart (SC section 4 step 4).
     pub restart: bool,
 }
 
@@ -71,7 +71,7 @@ impl Path {
         mut congestion: Congestion,
     ) -> Self {
         let ip_header = if remote.is_ipv4() { 20 } else { 40 };
-        // A packet holds at least a byte of data beside all headers.
+        // A packet holds at least a byte of data besides all headers.
         let room = mtu.saturating_sub(ip_header).max(LEAST_ROOM);
         Self {
             local,

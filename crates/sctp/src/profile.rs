@@ -117,7 +117,7 @@ pub struct AssociationRules {
     pub inbound_streams: u16,
     /// How long a state cookie is valid (Valid.Cookie.Life, RFC 9260 section 16).
     pub cookie_life: Duration,
-    /// An INIT or COOKIE-ECHO is sent again so often (Max.Init.Retransmits, RFC 9260 sections 4 and 16).
+    /// An INIT or COOKIE-ECHO is sent again this often (Max.Init.Retransmits, RFC 9260 sections 4 and 16).
     pub max_init_retransmits: u32,
     /// More expiries in a row than this end the association (Association.Max.Retrans, RFC 9260 section 8.1).
     pub max_retransmits: u32,
@@ -202,9 +202,9 @@ pub enum InitialSsthresh {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialBytes {
-    /// It is less by the window before it grew, and never above a window that was not full (RFC 9260 section 7.2.2).
+    /// It is reduced by the window before it grew, and never above a window that was not full (RFC 9260 section 7.2.2).
     LessOldWindow,
-    /// It is less by the window after it grew, and grows only with a full window (SC-C-1, SC-C-3).
+    /// It is reduced by the window after it grew, and grows only with a full window (SC-C-1, SC-C-3).
     LessNewWindow,
 }
 
@@ -235,7 +235,7 @@ pub struct RecoveryConfig {
     /// Chunks that wait for retransmission are counted as missing too, and from the threshold on leave without regard to
     /// cwnd (SC-S-4, section 4 step 3).
     pub reports_in_queue: bool,
-    /// T3 starts anew where a fast retransmit sends the earliest outstanding chunk (RFC 9260 section 7.2.4 item 4).
+    /// T3 restarts where a fast retransmit sends the earliest outstanding chunk (RFC 9260 section 7.2.4 item 4).
     /// Off: it runs on (SC-F-5).
     pub fast_restarts_timer: bool,
     /// The order of what a SACK leads to.
@@ -268,9 +268,9 @@ pub enum SackOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackoffRule {
-    /// Before T3 starts anew (RFC 9260 section 6.3.3 E2).
+    /// Before T3 restarts (RFC 9260 section 6.3.3 E2).
     BeforeRestart,
-    /// After T3 has started anew with the old value (SC-T-1, SC-T-2).
+    /// After T3 has restarted with the old value (SC-T-1, SC-T-2).
     AfterRestart,
 }
 
@@ -278,7 +278,7 @@ pub enum BackoffRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SackConfig {
-    /// A SACK is sent for every so many packets with data.
+    /// A SACK is sent whenever this many packets with data have come.
     pub packets: u32,
     /// A SACK is sent this long after data at the latest (SACK.Delay); `0 ns`: at once (SC-E-7).
     pub delay: Duration,

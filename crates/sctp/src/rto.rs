@@ -4,7 +4,7 @@ use rexmit_units::Duration;
 
 use crate::profile::{RtoConfig, RtoEstimator};
 
-/// The estimator. A sample ends any backoff: it computes the timeout anew (SC-K-2).
+/// The estimator. A sample ends any backoff: it recomputes the timeout (SC-K-2).
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     /// What the arithmetic counts, ns.

@@ -61,16 +61,16 @@ pub struct BatchOptions {
 pub struct Batch {
     /// A row for each run, in order.
     pub rows: Vec<Row>,
-    /// What patterns named and no packet was, over all of them.
+    /// What patterns named and no packet matched, over all of them.
     pub unreached: UnreachedRuns,
 }
 
 /// What a look at points found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// What is not wrong but probably not meant.
+    /// What is not wrong but probably not intended.
     pub warnings: Vec<String>,
-    /// Keys of settings that what is to run them cannot have.
+    /// Keys of settings that the runner does not support.
     pub unsupported: Vec<String>,
     /// `tcp`, `sctp`: what the hosts speak.
     pub protocols: BTreeSet<&'static str>,
@@ -130,8 +130,8 @@ impl Plan {
         Order::new(sequence, self.design.factors(), &levels, replications).map(Some)
     }
 
-    /// What the hosts keep as run `number` begins, by running those before it in its sequence; nothing where runs are no
-    /// sequence, and where it is asked to stop.
+    /// What the hosts keep as run `number` begins, by running those before it in its sequence; nothing where runs are
+    /// not a sequence, and where it is asked to stop.
     ///
     /// # Errors
     /// A run before it that cannot be run.
@@ -223,8 +223,8 @@ impl Plan {
         self.design.run_key(point, replication)
     }
 
-    /// Resolves the points of `range`; the warnings that they give and the keys that what is
-    /// to run them cannot have, each once, in order.
+    /// Resolves the points of `range`; the warnings that they give and the keys that the runner
+    /// does not support, each once, in order.
     ///
     /// Where the range begins with point 0, the first levels of every factor are tried alone before.
     ///

@@ -22,7 +22,7 @@ impl Caches {
         self.0.insert(host.into(), kept);
     }
 
-    /// So much time goes by before the next run begins.
+    /// This much time goes by before the next run begins.
     pub fn pass(&mut self, time: Duration) {
         self.0.values_mut().for_each(|kept| kept.pass(time));
     }

@@ -10,7 +10,7 @@ pub trait Observer {
     /// A packet passes the interface of a host, sent by it or for it.
     fn packet(&mut self, host: HostId, now: Instant, packet: &Packet);
 
-    /// The run is over: what was sent again in it.
+    /// The run is over: returns what was sent again in it.
     fn finish(self: Box<Self>) -> Vec<RetransmissionRow>;
 }
 

@@ -11,7 +11,7 @@ use rexmit_tcp::recovery::OwnRecovery;
 use crate::caches::Caches;
 use crate::stop::Stop;
 
-/// What a single run writes down beside its row.
+/// What a single run writes down besides its row.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// By host, the file of its capture, as pcapng; empty for none.
@@ -48,7 +48,7 @@ impl RunOptions {
         self.capture_files.get(host)?.as_deref()
     }
 
-    /// Where the logs of a host's ends go, but for the number of the connection and the suffix.
+    /// Where the logs of a host's ends go, except the number of the connection and the suffix.
     pub(crate) fn qlog_at(&self, host: HostId) -> Option<PathBuf> {
         self.capture_at(host).filter(|_| self.qlog && !self.captures).map(|path| path.with_extension(""))
     }

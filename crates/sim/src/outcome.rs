@@ -22,7 +22,7 @@ pub struct Outcome {
     pub messages: Vec<Message>,
     /// Captures at each host, pcapng, if asked for as bytes.
     pub captures: ByHost<Vec<u8>>,
-    /// What patterns name and no packet was.
+    /// What patterns name and no packet matched.
     pub unreached: Vec<Unreached>,
     /// What the hosts keep of connections as the run ends.
     pub caches: Caches,

@@ -1,8 +1,8 @@
 //! Logs that QUIC stacks write of their connections (qlog), in files beside the captures: a JSON text sequence (RFC 7464) for
 //! each end.
 //!
-//! What a stack logs is kept as it is but for the times of its events: stacks count them from the first packet of a connection,
-//! some in whole milliseconds, and here they are those of the run.
+//! What a stack logs is kept as it is except for the times of its events: stacks count them from the first packet of a
+//! connection, some in whole milliseconds, and here they are those of the run.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use rexmit_units::Instant;
 
 /// What begins a record (RFC 7464 section 2.1).
 const SEPARATOR: u8 = 0x1e;
-/// How a record of an event begins; that of the file's head begins otherwise.
+/// How a record of an event begins; that of the file's head begins differently.
 const EVENT: &[u8] = b"{\"time\":";
 
 /// The files of a run. One is there once its end has logged something.

@@ -129,7 +129,7 @@ impl Recorder {
         }
     }
 
-    /// The state of an end after an event, when its application has `written` so many bytes.
+    /// The state of an end after an event, when its application has `written` this many bytes.
     pub fn state(&mut self, end: EndId, now: Instant, written: u64, of: &Stack) {
         if let Some(log) = &mut self.states {
             log.note(end, now, written, Some(of.snapshot()));

@@ -34,8 +34,8 @@ struct Seat {
 }
 
 impl Stacks {
-    /// Starts what the hosts have, in the order of the names: who waits for a library has none that comes later, so that two
-    /// runs never wait for each other. `logs` says of which hosts the connections are logged.
+    /// Starts what the hosts have, in the order of the names: whoever waits for a library has none that comes later, so
+    /// that two runs never wait for each other. `logs` says of which hosts the connections are logged.
     pub fn start(
         resolved: &Resolved,
         streams: &Streams,

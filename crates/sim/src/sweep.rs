@@ -1,4 +1,4 @@
-//! A plan's runs on threads of their own, for who takes what has ended while others go on.
+//! A plan's runs on threads of their own, for whoever takes what has ended while others go on.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Sweep {
         &self.stop
     }
 
-    /// Waits until all runs have ended, or so long; whether they have.
+    /// Waits until all runs have ended, or this long; returns whether they have.
     pub fn wait(&self, time: Duration) -> bool {
         self.work.wait(time)
     }

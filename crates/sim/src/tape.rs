@@ -65,7 +65,7 @@ impl Tape {
         self.write(time, packet, None)
     }
 
-    /// Secrets by which packets to come can be read. They stand before those that wait, too.
+    /// Secrets with which packets to come can be read. They stand before those that wait, too.
     pub fn secrets(&mut self, lines: &str) -> io::Result<()> {
         match &mut self.capture {
             Capture::File(file) => file.write_secrets(lines),

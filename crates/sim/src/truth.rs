@@ -1,4 +1,4 @@
-//! What a run knows of every packet that a model sent and no capture shows: why it left, and whether its receiver
+//! What a run knows, and no capture shows, of every packet that a model sent: why it left, and whether its receiver
 //! needed it.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What patterns named and no packet was, over many runs.
+//! What patterns named and no packet matched, over many runs.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};

@@ -19,7 +19,8 @@ use crate::run::run_observed;
 use crate::sequence::Turns;
 use crate::stop::Stop;
 
-/// The longest that a thread should be busy with what it takes at a time: what it takes is lost to a neighbour who has none.
+/// The longest that a thread should be busy with what it takes at a time: what it takes is lost to a neighbour that has
+/// none.
 const AIM: Duration = Duration::from_millis(10);
 
 /// Points that a thread takes at a time at most: a scenario is resolved once for its replications.
@@ -102,7 +103,7 @@ impl Work {
 
     /// What the thread on this seat does: returns when there is nothing left to run, or once it is asked to stop.
     pub fn serve(&self, plan: &Plan, watch: &dyn Watch, seat: usize) {
-        // Noted where a run panics, too: who waits for this thread would wait for ever.
+        // Noted where a run panics, too: whoever waits for this thread would wait for ever.
         let _leaving = Leaving(self);
         match &self.source {
             Source::Apart(next) => self.serve_apart(next, plan, watch, seat),
@@ -219,14 +220,14 @@ impl Work {
         self.given.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Waits until every thread has returned, or so long; whether they have.
+    /// Waits until every thread has returned, or this long; returns whether they have.
     pub fn wait(&self, time: Duration) -> bool {
         let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.returned.wait_timeout_while(at_work, time, |threads| *threads > 0);
         *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
     }
 
-    /// Lets so many more runs end before somebody takes what they gave.
+    /// Lets this many more runs end before somebody takes what they gave.
     pub fn make_room(&self, runs: u64) {
         self.room.store(self.given.load(Ordering::Relaxed).saturating_add(runs), Ordering::Relaxed);
     }

@@ -81,7 +81,7 @@ pub(crate) struct World {
     meter: Option<Meter>,
     recorder: Option<Recorder>,
     post: Option<Post>,
-    /// Behind `ends`, which must be gone before them.
+    /// After `ends`, which must be gone before them.
     stacks: Option<Stacks>,
     /// Every message, once the run is over, where they were asked for.
     messages: Vec<Message>,
@@ -368,7 +368,7 @@ impl World {
         self.reschedule(at);
     }
 
-    /// The end that a packet is of, which `acting` has handed out: a stack that serves all connections of its host at once
+    /// The end that a packet handed out by `acting` belongs to: a stack that serves all connections of its host at once
     /// may hand out those of others, and their ports say which.
     #[inline]
     fn sender(&self, acting: EndIndex, packet: &Packet) -> EndIndex {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerRule {
-    /// The tick that lies the wait after the present one.
+    /// The tick one wait after the present one.
     #[default]
     Ticks,
     /// Linux since 4.8: a wheel whose buckets are one tick wide up to 62 ticks ahead, then 8, 64, 512 and so
@@ -73,16 +73,16 @@ impl Clock {
         Instant::from_nanos(due * self.tick - self.phase)
     }
 
-    /// Which of the timers that fire on one tick is first, the least first, by when a timer was set that fires at `due`; `None`
-    /// where a clock has no wheel. Those of the widest buckets come first, and in a bucket the last one set
-    /// (kernel/time/timer.c, `__run_timers`, `enqueue_timer`).
+    /// The rank of a timer that was set at `set` among all that fire at `due`, the least first; `None` where a clock
+    /// has no wheel. Those of the widest buckets come first, and in a bucket the last one set (kernel/time/timer.c,
+    /// `__run_timers`, `enqueue_timer`).
     pub fn turn(&self, set: Instant, due: Instant) -> Option<(Reverse<u32>, Reverse<Instant>)> {
         if !self.wheel {
             return None;
         }
         let (ticks, end) = (self.ticks(due).saturating_sub(self.ticks(set)), self.ticks(due));
         let mut shift = 0;
-        // A bucket ends up to its width behind the time that was asked for, and a wider one at a multiple of its own width.
+        // A bucket ends up to its width after the time asked for, and a wider one at a multiple of its own width.
         while shift < 24 && ticks > 63 << shift && end.is_multiple_of(8 << shift) {
             shift += 3;
         }

@@ -1,4 +1,4 @@
-//! What an engine needs of an end beside packets, timers and the application's calls.
+//! What an engine needs of an end besides packets, timers and the application's calls.
 
 use std::fmt::Debug;
 
@@ -12,17 +12,17 @@ pub trait StackEnd: Endpoint + Socket + Debug {
     /// What has happened since the start.
     fn counters(&self) -> &Counters;
 
-    /// Bytes that were delivered at another place, or with other content, than the peer's application wrote them.
+    /// Bytes delivered at a different place, or with different content, than the peer's application wrote.
     /// Anything but zero is a fault of the code.
     fn misplaced_bytes(&self) -> u64;
 
-    /// What broke off the run: code in another process that has ended, say. The end then does nothing any more.
+    /// What broke off the run: code in another process that has ended, say. The end then does nothing more.
     fn failure(&self) -> Option<String> {
         None
     }
 
-    /// The secrets of its encryption that are new since the last call, in the lines of NSS's key log, by which a capture can
-    /// be read.
+    /// The secrets of its encryption that are new since the last call, as lines of an NSS key log, with which a capture
+    /// can be decrypted.
     fn take_secrets(&mut self) -> Option<String> {
         None
     }

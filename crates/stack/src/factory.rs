@@ -9,7 +9,7 @@
 //! 3. [`StackRun::endpoint`] for each end of each connection;
 //! 4. once every end is gone, the [`StackRun`] is dropped, and the library forgets the run.
 //!
-//! A factory reads no clock and draws its random numbers from the run's named streams alone.
+//! A factory reads no clock and draws its random numbers only from the run's named streams.
 
 use std::any::Any;
 use std::fmt;
@@ -39,7 +39,7 @@ pub struct About {
     pub version: Option<&'static str>,
     /// The protocols that it speaks, as profiles name them: `tcp`, `sctp`.
     pub protocols: &'static [&'static str],
-    /// How far the same run is the same again.
+    /// How reproducible a run is.
     pub determinism: Determinism,
     /// Its library has global state: a process has one run of it at a time, and the others wait.
     pub one_run_at_a_time: bool,
@@ -95,7 +95,7 @@ fn schema<C: JsonSchema>() -> Value {
     serde_json::to_value(schemars::schema_for!(C)).unwrap_or_default()
 }
 
-/// How far the same run is the same again.
+/// How reproducible a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Determinism {
@@ -144,10 +144,10 @@ pub trait StackFactory: Sync {
         Ok(wish.keys().collect())
     }
 
-    /// Starts it for a run; waits while another run has a library of which there is one.
+    /// Starts it for a run; waits while another run uses a library that allows only one.
     ///
     /// # Errors
-    /// What is missing, or cannot be.
+    /// What is missing, or impossible.
     fn start(&self, run: &RunSettings<'_>) -> Result<Box<dyn StackRun>, SettingError>;
 }
 
@@ -162,7 +162,7 @@ pub trait StackRun: Any {
     /// One end of a connection at host number `host` of [`RunSettings::hosts`]. Called in the order of the connections.
     ///
     /// # Errors
-    /// Settings that cannot be, or a library that refuses them.
+    /// Impossible settings, or a library that refuses them.
     fn endpoint(&mut self, host: usize, end: &EndSettings) -> Result<Box<dyn StackEnd>, SettingError>;
 }
 
@@ -185,7 +185,7 @@ pub struct HostSettings<'a> {
     pub mtu: u32,
     /// Its address.
     pub address: IpAddr,
-    /// The address of the other host, where there is one alone; `None` in a network.
+    /// The address of the other host, where there is only one; `None` in a network.
     pub peer: Option<IpAddr>,
     /// Its address on the scenario's second path, where there is one.
     pub alternate_address: Option<IpAddr>,
@@ -222,7 +222,7 @@ impl HostSettings<'_> {
         ["hosts.", self.name, ".", key].concat()
     }
 
-    /// The profile, for the model whose it is.
+    /// The profile, for the model that it belongs to.
     ///
     /// # Errors
     /// A profile of another protocol.
@@ -237,7 +237,7 @@ impl HostSettings<'_> {
 pub struct RunSettings<'a> {
     /// The hosts that have this code.
     pub hosts: &'a [HostSettings<'a>],
-    /// The run's random streams by their names; one of a name begins anew each time.
+    /// The run's random streams by their names; asked for again, a stream starts from its beginning.
     pub streams: &'a dyn Fn(&str) -> RandomStream,
 }
 
@@ -275,7 +275,7 @@ pub struct EndSettings {
     pub more_local: Option<IpAddr>,
     /// Which side opens.
     pub role: Role,
-    /// Streams that the application uses, of a stack that has them.
+    /// Streams that the application uses, for a stack that has them.
     pub streams: u16,
     /// Phase of the host's tick.
     pub phase: Duration,
@@ -283,10 +283,10 @@ pub struct EndSettings {
     /// belong, for stacks that may deliver out of order: in SCTP, the payload protocol identifier of a message is the lowest
     /// 32 bits of its place.
     pub marks_places: bool,
-    /// Of a QUIC with several streams: where their bytes belong, known to both ends.
+    /// For QUIC with several streams: where their bytes belong, known to both ends.
     pub places: Option<Arc<StreamPlaces>>,
-    /// Of QUIC, the transfer's writes are DATAGRAM frames, which both ends allow the other (RFC 9221 section 3). The end of
-    /// the sender's stream, which has no bytes, says that all of them have left.
+    /// For QUIC: the transfer's writes are DATAGRAM frames, which both ends allow the other (RFC 9221 section 3). The
+    /// end of the sender's stream, which has no bytes, says that all of them have left.
     pub datagrams: bool,
     /// What its application asks of the socket, where it asks for something that the host does not have already.
     pub wish: Option<Arc<SocketWish>>,
@@ -298,7 +298,7 @@ pub struct EndSettings {
 /// in the call that the event comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
-    /// Told that it can read, it reads until nothing is left, so many bytes at most each time.
+    /// Told that it can read, it reads until nothing is left, at most this many bytes each time.
     pub reads: Option<u64>,
     /// Told that it can write, it writes again what was not taken of its last write, if that was not all.
     pub writes_again: bool,

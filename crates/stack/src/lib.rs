@@ -7,10 +7,10 @@
 //!    [`Socket`];
 //! 2. *poll*, after each of those, until each answers `None`: [`Endpoint::poll_transmit`], then
 //!    [`Endpoint::poll_event`] (an event may make the application call [`Socket`] again: poll again);
-//! 3. [`Endpoint::poll_timer`] at last: when to call [`Endpoint::handle_timer`].
+//! 3. [`Endpoint::poll_timer`] last: when to call [`Endpoint::handle_timer`].
 //!
 //! Endpoints come from a [`StackFactory`], an entry of a [`Registry`] from which each host of a scenario chooses; one that
-//! an engine can run is a [`StackEnd`]. What the models share beside that is in [`rate`] (the rate of delivery, pacing) and
+//! an engine can run is a [`StackEnd`]. What the models share besides is in [`rate`] (the rate of delivery, pacing) and
 //! [`Clock`] (a kernel's tick); what adapters of foreign code share, [`TcpPackets`], [`SctpPackets`],
 //! [`SctpReasons`] and [`quic`].
 
@@ -56,7 +56,7 @@ pub use transmission::{Reason, Transmission};
 
 /// One end of one connection.
 pub trait Endpoint {
-    /// Takes a packet that has arrived. Its checksum is good: hosts drop damaged packets before.
+    /// Takes a packet that has arrived. Its checksum is good: hosts drop damaged packets first.
     fn handle_packet(&mut self, now: Instant, packet: Box<Packet>);
 
     /// Acts on every timer that is due at `now`. Calling it early does nothing.
@@ -75,19 +75,20 @@ pub trait Endpoint {
     fn snapshot(&self) -> Snapshot;
 }
 
-/// How a message is to be delivered, of a stack that keeps messages apart (SCTP), or has datagrams (QUIC). Others ignore it.
+/// How a message is to be delivered, for a stack that keeps messages apart (SCTP), or has datagrams (QUIC). Others
+/// ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Delivery {
     /// Number of the outgoing stream.
     pub stream: u16,
     /// It is delivered without order (RFC 9260 section 6.6).
     pub unordered: bool,
-    /// It is given up once so old (PR-SCTP, RFC 3758 section 4.1: timed reliability).
+    /// It is given up once this old (PR-SCTP, RFC 3758 section 4.1: timed reliability).
     pub lifetime: Option<Duration>,
-    /// It is given up rather than sent again more often (RFC 7496 section 3.1: limited retransmissions).
+    /// It is given up rather than retransmitted more often than this (RFC 7496 section 3.1: limited retransmissions).
     pub max_retransmits: Option<u32>,
-    /// Of QUIC, it is one DATAGRAM frame (RFC 9221), which is taken whole or not at all and never sent again. Only of an end
-    /// that was made for them ([`EndSettings::datagrams`]).
+    /// For QUIC, it is one DATAGRAM frame (RFC 9221), which is taken whole or not at all and never sent again. Only at
+    /// an end that was made for them ([`EndSettings::datagrams`]).
     pub datagram: bool,
 }
 
@@ -109,7 +110,7 @@ pub trait Socket {
         self.write(now, len)
     }
 
-    /// Where the bytes of the last read began in what the peer's application wrote, of a stack that may deliver out of
+    /// Where the bytes of the last read began in what the peer's application wrote, for a stack that may deliver out of
     /// order. `None`: they follow those of the read before.
     fn read_offset(&self) -> Option<u64> {
         None

@@ -1,4 +1,4 @@
-//! Words for settings that are spelt otherwise: what other tools, papers and people call them.
+//! Other words for settings: what other tools, papers and people call them.
 
 /// A word as it is asked for, with `_` for `-` and no capitals, and the names that it may stand for, the likeliest first.
 ///

@@ -9,8 +9,8 @@ use crate::{Reason, Transmission};
 /// How many spare packets are kept. More lie idle only when a flow ends.
 const MOST_SPARE: usize = 32;
 
-/// The packets that leave, in order, and the memory of packets that have arrived, in which the next ones leave: a flow in
-/// full run then allocates nothing.
+/// The packets that leave, in order, and the memory of packets that have arrived, in which the next ones leave: a flow
+/// at full speed then allocates nothing.
 #[derive(Debug, Default)]
 pub struct Outbox {
     leaving: VecDeque<Transmission>,
@@ -32,7 +32,7 @@ impl Outbox {
         self.push(Transmission { packet, reason });
     }
 
-    /// The same of one that has its memory already.
+    /// The same for one that has its memory already.
     #[inline]
     pub fn push(&mut self, sent: Transmission) {
         self.leaving.push_back(sent);

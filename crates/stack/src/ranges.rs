@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Numbers from 0: all before [`Self::until`], and pieces behind it.
+/// Numbers from 0: all before [`Self::until`], and pieces after it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     until: u64,
@@ -16,7 +16,7 @@ impl Ranges {
         self.until
     }
 
-    /// Adds `from` to `end`, the end outside.
+    /// Adds `from` to `end`, the end excluded.
     pub fn add(&mut self, mut from: u64, mut end: u64) {
         if end <= self.until {
             return;

@@ -13,7 +13,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// These stacks, of which a host that chooses none gets [`MODEL`].
+    /// These stacks; a host that chooses none gets [`MODEL`].
     pub const fn new(entries: &'static [&'static dyn StackFactory]) -> Self {
         Self { entries, default: MODEL }
     }
@@ -40,7 +40,7 @@ impl Registry {
         (0..self.entries.len()).filter(move |n| (0..*n).all(|before| name(before) != name(*n))).map(name)
     }
 
-    /// The name of a host that chooses this one, or none.
+    /// The name of the stack of a host that chooses this one, or none.
     pub fn chosen<'a>(&self, code: Option<&'a str>) -> &'a str {
         code.unwrap_or(self.default)
     }

@@ -1,4 +1,4 @@
-//! What the packets of an SCTP end show of it, for code that does not tell itself: which carry data again, and what has
+//! What the packets of an SCTP end show of it, for code that does not report it: which carry data again, and what has
 //! arrived.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -8,7 +8,7 @@ use rexmit_wire::sctp::{Body, Header};
 
 use crate::Counters;
 
-/// One end of an association, as its packets show it. Why it sends, and how often its timers expire, they do not say.
+/// One end of an association, as its packets show it. They do not say why it sends, or how often its timers expire.
 #[derive(Clone, Debug, Default)]
 pub struct SctpPackets {
     /// What the packets count. Expiries and fast retransmits are for others to add.
@@ -23,7 +23,7 @@ pub struct SctpPackets {
     /// Bytes of data in them, and in all before them.
     in_flight: u64,
     delivered: u64,
-    /// The highest cumulative TSN that the peer has told.
+    /// The highest cumulative TSN that the peer has reported.
     acknowledged: Option<SeqNumber>,
 }
 
@@ -104,7 +104,7 @@ impl SctpPackets {
 
     fn acknowledge(&mut self, cumulative: SeqNumber, gaps: bool, arrival: &mut SctpArrival) {
         if self.highest.is_some_and(|highest| cumulative.diff(highest) > 0) {
-            // Of what was never sent, as the SHUTDOWN of some code may say.
+            // It was never sent, though the SHUTDOWN of some code may say so.
             return;
         }
         if self.acknowledged.is_some_and(|old| cumulative.diff(old) <= 0) {
@@ -146,7 +146,7 @@ impl SctpPackets {
                     }
                 }
                 Body::Init(init) | Body::InitAck(init) => {
-                    // Whoever answers an INIT again does so with another; the first data will tell which counts.
+                    // Whoever answers an INIT again does so with another TSN; the first data will tell which counts.
                     self.initial = Some(SeqNumber(init.initial_tsn()));
                     leaving.carries = SctpCarries::Control;
                 }

@@ -1,5 +1,5 @@
-//! Why the packets of an SCTP end are sent, for code that does not tell itself: its counters that rose during a call, and the
-//! TSNs, tell.
+//! Why the packets of an SCTP end are sent, for code that does not report it: the counters that rose during a call, and
+//! the TSNs, tell.
 
 use rexmit_wire::SeqNumber;
 
@@ -64,7 +64,7 @@ impl SctpReasons {
     /// Takes note of what the code counted, before the packets of the same call.
     ///
     /// An expiry of T3 counts if a packet follows. Where T3 is not restarted as the cumulative TSN advances, as in FreeBSD's
-    /// code, it often finds nothing that is old enough to be sent again, and only starts anew.
+    /// code, it often finds nothing that is old enough to be sent again, and only restarts.
     pub fn counted(&mut self, gained: SctpGained) {
         self.expired = gained.data_timeouts > 0;
         self.seen.counters.timeouts += u64::from(gained.control_timeouts);
@@ -97,7 +97,7 @@ impl SctpReasons {
         (reason, leaving.closing)
     }
 
-    /// Why data of before are in a packet.
+    /// Why a packet carries data sent before.
     fn sent_again(&mut self, gained: SctpGained) -> Reason {
         self.note_timeout();
         if gained.data_timeouts > 0 {

@@ -10,7 +10,7 @@ use serde_path_to_error::Segment;
 use crate::HostSettings;
 use crate::meant::meant;
 
-/// A setting that cannot be.
+/// An impossible setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
     /// Dotted name of the setting, empty for the whole.
@@ -139,7 +139,7 @@ fn explain_name(message: &str) -> String {
 
 /// Says that a name is not known, which one may be meant, and which ones there are; `what` is a word for it: `key`.
 ///
-/// Of keys, what the field calls them counts before what is spelt alike: `latency` is `delay`.
+/// For keys, what the field calls them counts before what is spelt alike: `latency` is `delay`.
 pub fn unknown_name(what: &str, found: &str, known: &[&str]) -> String {
     let all = if known.is_empty() { String::new() } else { format!("; known here: {}", known.join(", ")) };
     let spoken = if what == "key" { meant(found, known) } else { None };
@@ -176,7 +176,7 @@ pub fn settings_at<T: Default + Serialize + DeserializeOwned>(
     (with_table(settings, host.settings), unsupported)
 }
 
-/// Settings with those that stand in a table of theirs, which has been checked.
+/// Settings with those of their own table, which has been checked.
 pub fn with_table<T: Serialize + DeserializeOwned>(settings: T, table: Option<&Value>) -> T {
     let mut whole = serde_json::to_value(&settings).unwrap_or_default();
     for (key, value) in table.and_then(Value::as_object).into_iter().flatten() {

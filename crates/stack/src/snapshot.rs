@@ -44,9 +44,9 @@ pub struct HeldBack {
     pub by: Option<Hold>,
     /// Time in which data were outstanding or waited (Linux's `tcpi_busy_time`).
     pub busy: Option<Duration>,
-    /// Time of that in which the peer's window held it back (`tcpi_rwnd_limited`).
+    /// The part of that time in which the peer's window held it back (`tcpi_rwnd_limited`).
     pub receive_window: Option<Duration>,
-    /// Time of that in which its send buffer did (`tcpi_sndbuf_limited`).
+    /// The part of that time in which its send buffer did (`tcpi_sndbuf_limited`).
     pub send_buffer: Option<Duration>,
 }
 
@@ -95,17 +95,17 @@ pub struct Cached {
     pub cwnd: Option<u64>,
 }
 
-/// What happened at an endpoint since the start. `N` is [`u64`] where a stack counts, and an [`Option`] where somebody
-/// who tells of one need not know.
+/// What happened at an endpoint since the start. `N` is [`u64`] where a stack counts, and an [`Option`] where whoever
+/// reports on a stack may not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters<N = u64> {
-    /// Segments sent with data, first transmissions; of SCTP, DATA chunks.
+    /// Segments sent with data, first transmissions; for SCTP, DATA chunks.
     pub data_segments: u64,
-    /// Segments sent again with data, for whatever reason; of SCTP, DATA chunks.
+    /// Segments sent again with data, for whatever reason; for SCTP, DATA chunks.
     pub retransmits: u64,
     /// Expiries of the retransmission timer, SYN timers included.
     pub timeouts: N,
-    /// Entries into fast recovery; of SCTP, fast retransmits.
+    /// Entries into fast recovery; for SCTP, fast retransmits.
     pub fast_retransmits: N,
     /// Data-less segments sent (SYN, FIN alone and ACKs).
     pub pure_acks: u64,

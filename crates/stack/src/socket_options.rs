@@ -32,7 +32,7 @@ pub struct SocketSpec {
     /// Data leave at this rate at most (SO_MAX_PACING_RATE), as Linux paces by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_rate: Option<Rate>,
-    /// Data that stay unacknowledged for so long end the connection, whole milliseconds (TCP_USER_TIMEOUT).
+    /// Data that stay unacknowledged for this long end the connection, whole milliseconds (TCP_USER_TIMEOUT).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_timeout: Option<Duration>,
     /// Retransmissions of a SYN; 1 to 127 (TCP_SYNCNT).

@@ -1,4 +1,4 @@
-//! What the packets of a TCP end show of it, for code that does not tell itself: which carry data again, and what has
+//! What the packets of a TCP end show of it, for code that does not report it: which carry data again, and what has
 //! arrived.
 
 use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
@@ -6,14 +6,14 @@ use rexmit_wire::{Flags, Packet, Payload, SeqNumber, TcpSegment, Transport};
 use crate::Counters;
 use crate::ranges::Ranges;
 
-/// One end of a connection, as its packets show it. Why it sends, and how often its timers expire, they do not say.
+/// One end of a connection, as its packets show it. They do not say why it sends, or how often its timers expire.
 #[derive(Clone, Debug, Default)]
 pub struct TcpPackets {
     /// What the packets count. Expiries and fast retransmits are for others to add.
     pub counters: Counters,
     /// Its first sequence number.
     pub first: Option<SeqNumber>,
-    /// Behind the highest sequence number sent.
+    /// One past the highest sequence number sent.
     highest: Option<SeqNumber>,
     /// Bytes of the stream before it.
     sent: u64,
@@ -34,7 +34,7 @@ pub enum TcpCarries {
     },
     /// Data or a FIN for the first time.
     New,
-    /// Data or a FIN of which some has been sent before: a segment that is cut anew may have new data behind it.
+    /// Data or a FIN of which some has been sent before: a segment that is cut differently may also carry new data.
     Again,
     /// Neither.
     Ack,
@@ -124,7 +124,7 @@ impl From<SeqNumber> for Received {
 }
 
 impl Received {
-    /// The place of a number, that nearest to the first one that is missing; 0 for what lies before all.
+    /// The place of a number: the one nearest to the first that is missing; 0 for what lies before all.
     fn place(&self, number: SeqNumber) -> Option<u64> {
         let until = self.bytes.until();
         let away = number.diff(self.first? + until as u32);

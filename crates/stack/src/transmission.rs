@@ -2,7 +2,7 @@
 
 use rexmit_wire::Packet;
 
-/// A packet beside the reason for which the stack sends it. The reason is for whoever studies the stack: no
+/// A packet, with the reason for which the stack sends it. The reason is for whoever studies the stack: no
 /// packet carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission {
@@ -107,7 +107,7 @@ impl Reason {
         }
     }
 
-    /// It is decided as a recovery begins, and goes for the first segment that leaves then.
+    /// It is decided as a recovery begins, and applies to the first segment that leaves then.
     pub fn begins_recovery(self) -> bool {
         matches!(self, Self::Fast { .. } | Self::ReorderingTimer { begins: true, .. })
     }

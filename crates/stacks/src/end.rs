@@ -89,7 +89,7 @@ impl AnyEnd {
         each!(self, end => end.counters())
     }
 
-    /// Bytes that arrived as others than those written.
+    /// Bytes that arrived different from those written.
     pub fn misplaced_bytes(&self) -> u64 {
         each!(self, end => end.misplaced_bytes())
     }

@@ -41,10 +41,10 @@ pub static STACKS: &[&dyn StackFactory] = &[
     &rexmit_program::ProgramStack,
 ];
 
-/// What the programs are built from that are stacks of rexmit's own: a page, for one, starts none.
+/// What the programs that are stacks of rexmit's own are built from: a page, for one, starts none.
 pub static SOURCES: &[&Source] = third_party::SOURCES;
 
-/// The same as a registry, of which a host that chooses none gets the models.
+/// The same as a registry; a host that chooses none gets the models.
 pub fn registry() -> Registry {
     Registry::new(STACKS)
 }

@@ -14,6 +14,6 @@ pub(crate) static PION_SCTP: &dyn StackFactory = &rexmit_pion_sctp::STACK;
 pub(crate) static QUIC_GO: &dyn StackFactory = &rexmit_quic_go::STACK;
 pub(crate) static QUICHE: &dyn StackFactory = &rexmit_quiche::STACK;
 
-/// What those are built from that are programs.
+/// What those that are programs are built from.
 pub(crate) static SOURCES: &[&Source] =
     &[&rexmit_gvisor::SOURCE, &rexmit_pion_sctp::SOURCE, &rexmit_quic_go::SOURCE, &rexmit_quiche::SOURCE];

@@ -80,7 +80,7 @@ impl StackRun for TcpRun {
 }
 
 impl TcpRun {
-    /// [`StackRun::endpoint`] as it is, for who has room for it.
+    /// [`StackRun::endpoint`] as it is, for whoever has room for it.
     #[inline]
     pub fn connection(&mut self, host: usize, end: &EndSettings) -> Connection {
         let host = &mut self.hosts[host];

@@ -26,11 +26,11 @@ pub struct HostCacheConfig {
     pub update: CacheUpdate,
     /// Fewest RTT samples of a connection that leaves anything (FB-HC-2).
     pub samples: u32,
-    /// What the cached window is to the first window of a connection (FB-HC-6).
+    /// How the cached window limits the first window of a connection (FB-HC-6).
     pub first_window: CachedWindow,
     /// An entry lives this long after it was last read or written, and then until the next look at all of them.
     pub expire: Duration,
-    /// All entries are looked at so often, counted from the host's start.
+    /// All entries are looked at this often, counted from the host's start.
     pub prune: Duration,
 }
 
@@ -46,7 +46,7 @@ pub enum CacheUpdate {
     RouteMetrics,
 }
 
-/// What the cached window is to the first window of a connection (FB-HC-6).
+/// How the cached window limits the first window of a connection (FB-HC-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachedWindow {
@@ -105,7 +105,7 @@ impl Metrics {
         }
     }
 
-    /// The same of a route (`tcp_close` of 4.x): a time that is not known takes the place of one that is.
+    /// The same for a route (`tcp_close` of 4.x): a time that is not known takes the place of one that is.
     fn of_route(self, new: Self) -> Self {
         let time = |old: u32, new: u32| if old != 0 && new != 0 { mean(old, new) } else { new };
         Self {
@@ -178,7 +178,7 @@ impl HostCache {
         self.settle(config, now);
     }
 
-    /// The present run has taken so long, and the next one begins so much later.
+    /// The present run has taken this long, and the next one begins this much later.
     pub fn pass(&mut self, time: Duration) {
         self.age += time;
     }

@@ -1,6 +1,6 @@
 //! The TCP model: a sans-IO endpoint whose mechanisms are chosen and parametrised by a [`Profile`].
 //!
-//! [`Connection`] answers one question a file: what arrived (`connection::input`), what was acknowledged
+//! [`Connection`] answers one question per file: what arrived (`connection::input`), what was acknowledged
 //! (`connection::ack`), what was lost (`recovery`), what may be sent (`connection::output`), what time has
 //! run out (`connection::timeout`). Congestion control ([`congestion`]) and the timeout estimator ([`rtt`])
 //! stand alone.

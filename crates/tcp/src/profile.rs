@@ -207,12 +207,12 @@ pub struct OptionsConfig {
     /// (LK-SYN-1).
     #[serde(default, skip_serializing_if = "is_default")]
     pub sack_before_timestamps: bool,
-    /// So many SACK blocks are remembered (LK-SACK-2); absent: six.
+    /// This many SACK blocks are remembered (LK-SACK-2); absent: six.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sack_blocks: Option<u32>,
-    /// Answers to segments without data that are not acceptable are so far apart at least. A SYN in an established
-    /// connection is one of them, and so is an ACK that was overtaken, and nothing of it is taken; data with an
-    /// old timestamp are reported as duplicates (LK-SYN-2, LK-PAWS-1). Absent: no such rules.
+    /// Answers to unacceptable segments without data are at least this far apart. A SYN in an established connection is
+    /// one of them, and so is an ACK that was overtaken, of which nothing is taken; data with an old timestamp are
+    /// reported as duplicates (LK-SYN-2, LK-PAWS-1). Absent: no such rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers_apart: Option<Duration>,
 }
@@ -288,7 +288,7 @@ pub struct WindowConfig {
     #[serde(default)]
     pub update_at_read: bool,
     /// A read also sends a window update once the window can grow to twice what was promised, while that is
-    /// at most half the buffer (Linux 2.6, tcp.c); `update_segments` of 0 leaves this rule alone.
+    /// at most half the buffer (Linux 2.6, tcp.c); `update_segments` of 0 leaves only this rule.
     #[serde(default)]
     pub update_when_doubled: bool,
     /// The buffer and its window grow with what is read; absent: they stay as `buffers.receive` says.
@@ -300,7 +300,7 @@ pub struct WindowConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TuningConfig {
-    /// Memory at first, what packets take beside their data included.
+    /// Memory at first, what packets take besides their data included.
     pub first: Bytes,
     /// Most memory.
     pub most: Bytes,
@@ -319,24 +319,23 @@ pub struct HandshakeConfig {
     pub syn_ack_timer: Duration,
     /// Retransmissions of a SYN-ACK by its timer.
     pub syn_ack_retries: u32,
-    /// A repeated SYN starts the SYN-ACK's timer anew, with the interval it had (FreeBSD's syncache puts the
+    /// A repeated SYN restarts the SYN-ACK's timer, with the interval it had (FreeBSD's syncache puts the
     /// entry at the end of the same timer queue); otherwise the timer runs on.
     #[serde(default)]
     pub repeated_syn_restarts_timer: bool,
     /// A SYN-ACK resent by its timer leaves the passive side an initial window of one segment (FB-SYN-4;
     /// RFC 3390 section 2 and RFC 5681 section 3.1 allow one segment after a lost SYN).
     pub one_segment_after_syn_ack_timeout: bool,
-    /// A SYN or SYN-ACK that was resent by its timer so often leaves either side an initial window of one
+    /// A SYN or SYN-ACK that was resent by its timer this often leaves either side an initial window of one
     /// segment (RFC 5681 section 3.1: once; RFC 6928 section 2 recommends to wait for the second);
     /// absent: never.
     #[serde(default)]
     pub one_segment_after_timeouts: Option<u32>,
-    /// Nor does it matter for that why a SYN-ACK was sent again: those that answered a repeated SYN count as well
-    /// (LK-IW-2).
+    /// SYN-ACKs that answered a repeated SYN count for this as well as those sent by the timer (LK-IW-2).
     #[serde(default, skip_serializing_if = "is_default")]
     pub one_segment_after_answers: bool,
-    /// And it stays as it is if no timer sent one again, or if the peer echoes the timestamp of the first: the
-    /// timeouts were needless (LK-IW-2).
+    /// The initial window stays as it is if no timer sent one again, or if the peer echoes the timestamp of the first:
+    /// the timeouts were needless (LK-IW-2).
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts_may_be_needless: bool,
     /// The ACK that completes a passive open counts as an ACK of new data and opens cwnd (FB-IW-2).
@@ -357,7 +356,7 @@ pub enum InitialWindow {
     Rfc6928,
     /// 4 segments up to an MSS of 1095 bytes, 3 up to 1460, else 2: RFC 3390 in whole segments (LX-IW-1).
     Rfc3390Segments,
-    /// So many segments.
+    /// This many segments.
     #[serde(untagged)]
     Segments(u32),
 }
@@ -388,7 +387,7 @@ pub enum RttSource {
     /// Every ACK of new data, by the echoed timestamp; 0 counts as one unit (LX-RTO-1); one timed segment at
     /// a time where timestamps are off.
     Timestamps,
-    /// Every ACK or new SACK report, by when the first of those packets left that were sent once only, to the
+    /// Every ACK or new SACK report, by when the first of its packets that were sent only once left, to the
     /// microsecond; else, for new data, by the echoed timestamp (LK-RTT-1). It goes with recovery `prr`.
     Packets,
     /// One timed segment at a time, never a retransmitted one (Karn; RFC 6298 section 3).
@@ -460,7 +459,7 @@ pub struct DelayedAckConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompressionConfig {
-    /// So many leave at once after rcv_nxt has moved.
+    /// This many leave at once after rcv_nxt has moved.
     pub first: u32,
     /// Longest time that one waits, if a twentieth of the round trip is not shorter.
     pub delay: Duration,
@@ -468,7 +467,7 @@ pub struct CompressionConfig {
     pub slack: Duration,
     /// Most that are held back together.
     pub most: u32,
-    /// Where so many blocks are reported, one that is held back leaves before a further one is begun; absent: it
+    /// Where this many blocks are reported, one that is held back leaves before a further one is begun; absent: it
     /// does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
@@ -485,7 +484,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub struct OutputConfig {
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
     pub nagle: NagleRule,
-    /// Window after an idle time of one RTO: so many segments; absent: as before (FB-OUT-2; RFC 5681
+    /// Window after an idle time of one RTO, in segments; absent: as before (FB-OUT-2; RFC 5681
     /// section 4.1 restarts from the initial window).
     #[serde(default)]
     pub idle_restart: Option<InitialWindow>,

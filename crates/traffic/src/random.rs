@@ -20,12 +20,12 @@ pub struct MessagesSpec {
     /// Size of each message, at least 1 byte: `"100 bytes"`, `"uniform 50 bytes to 150 bytes"`, `"exponential 100 bytes"`
     /// (mean), `"pareto 60 bytes 1.5"` (least, shape), `"lognormal 100 bytes 0.8"` (median, sigma).
     pub size: Distribution<Bytes>,
-    /// From the start of a burst to the start of the next: the same five, of times.
+    /// From the start of a burst to the start of the next: one of the same five, of times.
     pub every: Distribution<Duration>,
-    /// Messages of a burst: a number, or the same of numbers. Default: 1.
+    /// Messages of a burst: a number, or one of the same five, of numbers. Default: 1.
     #[serde(default = "single")]
     pub burst: Distribution<Count>,
-    /// Between the messages of a burst: the same of times. Default: none.
+    /// Between the messages of a burst: one of the same five, of times. Default: none.
     #[serde(default = "at_once")]
     pub within: Distribution<Duration>,
 }
@@ -124,7 +124,7 @@ impl Quantity for Count {
 pub enum Distribution<T> {
     /// Always the same.
     Constant(T),
-    /// Each from the first to the second as likely.
+    /// Each from the first to the second equally likely.
     Uniform(T, T),
     /// By its mean.
     Exponential(T),
@@ -262,7 +262,7 @@ pub(crate) fn unit(stream: &mut Xoshiro256PlusPlus) -> f64 {
     (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Rounded, and at most so much.
+/// Rounded, and at most this much.
 fn whole(value: f64, most: u64) -> u64 {
     libm::round(value.min(most as f64)) as u64
 }
@@ -293,7 +293,7 @@ impl Drawn {
         self.spec.time
     }
 
-    /// The size of the next message, and the pause behind it.
+    /// The size of the next message, and the pause after it.
     pub fn next(&mut self) -> (u64, Duration) {
         if self.left == 0 {
             self.left = self.spec.burst.draw(&mut self.stream).0.max(1);

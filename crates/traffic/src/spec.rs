@@ -25,11 +25,11 @@ pub struct TransferSpec {
     /// What it is called in results. Absent: its number in the list, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The host that sends the data; with `requests`, that answers: `server` or `client`, or one of a network. The name of a
-    /// group of hosts stands for all of them: each has connections of its own, to the host `to` or, where that is a group of
-    /// as many, to the one with its number.
+    /// The host that sends the data; with `requests`, the one that answers: `server` or `client`, or one of a network.
+    /// The name of a group of hosts stands for all of them: each has connections of its own, to the host `to` or, where
+    /// that is a group of as many, to the one with its number.
     pub from: String,
-    /// The host that receives it; with `requests`, that asks.
+    /// The host that receives it; with `requests`, the one that asks.
     pub to: String,
     /// The one that opens the connection. Absent: the receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,24 +48,24 @@ pub struct TransferSpec {
     /// bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_size: Option<Bytes>,
-    /// Each write begins so much later than the one before, or when the socket has taken that one whole if this
-    /// is later still: a thin stream. A close follows as late after the last write. Absent: no pause.
+    /// Each write begins this much later than the one before, or when the socket has taken that one whole, if that is
+    /// later: a thin stream. A close follows as long after the last write. Absent: no pause.
     #[serde(default)]
     pub pause: Duration,
     /// How pauses end on a kernel with ticks: `{ tick = "4 ms", rule = "nanosleep" }` or `"itimer"`. With `bursts`, the last
-    /// pause of a burst is what is left of `every` beside the others. Absent: to the nanosecond.
+    /// pause of a burst is what the others leave of `every`. Absent: to the nanosecond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep: Option<SleepSpec>,
-    /// Outgoing streams that messages take in turn, of SCTP and QUIC. Absent: 1.
+    /// Outgoing streams that messages take in turn, for SCTP and QUIC. Absent: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u16>,
-    /// Messages are delivered without order, of SCTP. Absent: in order within their stream.
+    /// Messages are delivered without order, for SCTP. Absent: in order within their stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unordered: Option<bool>,
-    /// A message is given up once so old, of SCTP (RFC 3758). Absent: never.
+    /// A message is given up once this old, for SCTP (RFC 3758). Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Duration>,
-    /// A message is given up rather than sent again more often, of SCTP (RFC 7496). Absent: never.
+    /// A message is given up rather than retransmitted more often than this, for SCTP (RFC 7496). Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retransmits: Option<u32>,
     /// Each write is a DATAGRAM frame of QUIC (RFC 9221): it is never sent again, and read as it arrives, in any order. Writes
@@ -88,18 +88,18 @@ pub struct TransferSpec {
     /// `{ time = "60 s", load = 0.6, of = "50 Mbit/s", size = "data-mining" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Box<FlowsSpec>>,
-    /// Connections of this kind; between groups of hosts, of each pair. `flows` have their own number, and pairs take
+    /// Connections of this kind; between groups of hosts, for each pair. `flows` have their own number, and pairs take
     /// them in turn.
     #[serde(default = "one")]
     pub connections: u32,
-    /// Each connection is opened so much later than the one before.
+    /// Each connection is opened this much later than the one before.
     #[serde(default)]
     pub stagger: Duration,
     /// How the receiver reads. Absent: all there is, as soon as it is there.
     #[serde(default)]
     pub read: ReadSpec,
-    /// Congestion control of both ends, in the words of the hosts' code: `"bbr"` of Linux (TCP_CONGESTION), `"cubic"` of the
-    /// model. Absent: the hosts'.
+    /// Congestion control of both ends, in the words of the hosts' code: `"bbr"` for Linux (TCP_CONGESTION), `"cubic"`
+    /// for the model. Absent: the hosts'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Other options of the sockets at both ends: `{ nagle = false, send_buffer = "64 KiB" }`. Absent: as the hosts have
@@ -189,7 +189,7 @@ pub enum TransferError {
     /// There must be at least one.
     #[error("`{0}` must be at least 1")]
     NoCount(&'static str),
-    /// No counter holds so much.
+    /// No counter holds this much.
     #[error("`{0}` make more than 2^64 - 1 bytes together")]
     TooMuch(&'static str),
     /// This size must be at least one byte.

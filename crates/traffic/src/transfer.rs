@@ -39,7 +39,7 @@ pub(crate) enum Workload {
     /// Data in one direction.
     Stream(Stream),
     Requests(RequestsSpec),
-    /// A stream on each connection, in writes of so many bytes.
+    /// A stream on each connection, in writes of this many bytes.
     Flows {
         flows: Flows,
         write_size: u64,
@@ -49,9 +49,9 @@ pub(crate) enum Workload {
 /// What a sender writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stream {
-    /// The list so many times, each beginning so much later than the one before.
+    /// The list this many times, each beginning this much later than the one before.
     Writes { writes: Writes, bursts: u64, every: Duration },
-    /// In writes of so many bytes.
+    /// In writes of this many bytes.
     Bulk { bulk: Bulk, write_size: u64 },
     /// As drawn.
     Drawn(MessagesSpec),
@@ -165,8 +165,8 @@ impl Transfer {
         (Sender::new(self, stream, opened).into(), Receiver::new(self, total, opened).into())
     }
 
-    /// When the application connects that sends the data, or that receives them, where the connection is opened at `opened`;
-    /// `None` where it waits for the peer.
+    /// When the application that sends the data, or the one that receives them, connects, where the connection is
+    /// opened at `opened`; `None` where it waits for the peer.
     pub(crate) fn connects_at(&self, sends: bool, opened: Instant) -> Option<Instant> {
         (sends == self.opened_by_sender).then_some(opened)
     }

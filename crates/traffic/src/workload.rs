@@ -50,7 +50,7 @@ impl Cursor {
         Self { writes: writes.clone(), run: 0, done: 0 }
     }
 
-    /// The size of the next write; `None` behind the last.
+    /// The size of the next write; `None` after the last.
     pub fn next(&mut self) -> Option<u64> {
         let current = self.writes.runs().get(self.run)?;
         self.done += 1;
@@ -79,8 +79,8 @@ impl Cursor {
 pub struct BurstsSpec {
     /// Bursts; at least 1.
     pub count: u64,
-    /// Each burst begins so much later than the one before, or when the socket has taken that one whole if this
-    /// is later still. Longer than a burst's pauses together.
+    /// Each burst begins this much later than the one before, or when the socket has taken that one whole, if that is
+    /// later. Longer than a burst's pauses together.
     pub every: Duration,
 }
 
@@ -118,9 +118,9 @@ impl RequestsSpec {
 /// How much is written in pieces without a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bulk {
-    /// As much as the socket takes for so long: `10 s`, counted from the established connection.
+    /// As much as the socket takes for this long: `10 s`, counted from the established connection.
     Time(Duration),
-    /// So many bytes: `10 MB`.
+    /// This many bytes: `10 MB`.
     Bytes(Bytes),
 }
 
@@ -137,7 +137,7 @@ pub enum ParseError {
         "{0:?} is not a number of writes: write a whole number from 1 on, such as 8 in \"8 x 2500 bytes\""
     )]
     Count(String),
-    /// A size is none.
+    /// A size is not one.
     #[error(transparent)]
     Size(#[from] UnitError),
     /// A write of no bytes.

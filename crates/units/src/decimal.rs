@@ -75,7 +75,7 @@ impl Decimal {
     /// `None` where there are more significant digits than any quantity needs.
     fn from_digits(whole: &str, fraction: &str, mut exponent: i32) -> Option<Self> {
         let mut digits: u128 = 0;
-        // Digits of the number up to here, and zeros behind them that may turn out to be its last ones.
+        // Digits of the number up to here, and zeros after them that may turn out to be its last ones.
         let (mut count, mut zeros) = (0, 0);
         for digit in whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0') {
             if digit == 0 {

@@ -41,7 +41,7 @@ impl Sum for Bytes {
     }
 }
 
-/// A rate in whole bit/s; zero stands for "no limit" nowhere: use `Option<Rate>`.
+/// A rate in whole bit/s; zero never stands for "no limit": use `Option<Rate>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(NonZeroU64);
 
@@ -66,7 +66,7 @@ impl Rate {
 pub enum LineRate {
     /// Nothing passes: 0 bit/s.
     Outage,
-    /// So many bits a second.
+    /// This many bits a second.
     Rate(Rate),
 }
 
@@ -135,16 +135,16 @@ impl Probability {
 /// How much a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueLimit {
-    /// So many packets, whatever their size.
+    /// This many packets, whatever their size.
     Packets(u64),
-    /// So many bytes of IP packets.
+    /// This many bytes of IP packets.
     Bytes(u64),
 }
 
 /// How much a queue is to hold, as people say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueSize {
-    /// So many packets or bytes.
+    /// This many packets or bytes.
     Limit(QueueLimit),
     /// What its line sends in this time.
     Time(Duration),

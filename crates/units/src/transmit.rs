@@ -64,7 +64,7 @@ impl TransmitClock {
         let mut at = self.free;
         let mut stretch = line(at);
         let rate = |stretch: Stretch| stretch.rate.map(LineRate::bits_per_second);
-        // Bits times 10^9, as many as a rate of 1 bit/s sends in so many nanoseconds.
+        // Bits times 10^9, as many as a rate of 1 bit/s sends in this many nanoseconds.
         let mut left = u128::from(bytes) * 8_000_000_000 + self.carried(rate(stretch));
         loop {
             let Some(r) = rate(stretch) else {

@@ -157,7 +157,7 @@ fn emit_udp(datagram: &UdpDatagram, out: &mut Vec<u8>) {
     datagram.payload.append_to(out);
 }
 
-/// A checksum that does not match: one bit is another, and the result is not zero, which UDP reads as none.
+/// A checksum that does not match: one bit differs, and the result is not zero, which UDP reads as none.
 fn damage(checksum: u16) -> u16 {
     if checksum == 0x0001 { 0x0003 } else { checksum ^ 0x0001 }
 }

@@ -12,14 +12,14 @@ use crate::{IpFields, IpPacket, ParseError};
 /// Puts datagrams together from their fragments, in whatever order these come, also where a capture kept their heads
 /// only: then as much of the datagram is there as stands before the first byte that is not.
 ///
-/// Nothing is guessed. A fragment that comes again changes nothing; one that overlaps others and is none of them ends
-/// the datagram so far (RFC 5722; Linux does so for IPv4 too), and begins one of its own. A datagram is given up 30
-/// seconds after its first fragment, as Linux does, and where those that wait would need more than
+/// Nothing is guessed. A fragment that comes again changes nothing; one that overlaps others and equals none of them
+/// ends the datagram so far (RFC 5722; Linux does so for IPv4 too), and begins one of its own. A datagram is given up
+/// 30 seconds after its first fragment, as Linux does, and where those that wait would need more than
 /// [`FRAGMENT_BYTES`].
 #[derive(Debug, Default)]
 pub struct Reassembler {
     waiting: HashMap<Key, Partial>,
-    /// Those that wait, and some that do no longer, in the order in which they began.
+    /// Those that wait, and some that no longer do, in the order in which they began.
     order: VecDeque<(Key, u64)>,
     began: u64,
     bytes: usize,
@@ -289,7 +289,7 @@ fn check(packet: &IpPacket<'_>, offset: u32, more: bool) -> Result<Option<u32>, 
 }
 
 const LIFETIME: Duration = Duration::from_secs(30);
-/// About what a datagram that waits costs beside its data.
+/// About what a datagram that waits costs besides its data.
 const OVERHEAD: usize = 640;
 
 #[cfg(test)]

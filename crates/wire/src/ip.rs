@@ -7,7 +7,7 @@ use crate::header::need;
 use crate::limits::LAYERS;
 use crate::{Checksum, IpFields, Ipv4Header, Ipv6Header, ParseError, TcpHeader, UdpHeader};
 
-/// An IP packet, or a fragment of one, of which a capture kept perhaps the head only. Nothing is copied.
+/// An IP packet, or a fragment of one, of which a capture may have kept only the head. Nothing is copied.
 #[derive(Clone, Copy, Debug)]
 pub struct IpPacket<'a> {
     /// Source address.

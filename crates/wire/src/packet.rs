@@ -102,7 +102,7 @@ impl Payload {
         }
     }
 
-    /// The `len` bytes from the byte at `from` on, as far as there are so many. A stream's slice costs
+    /// The `len` bytes from the byte at `from` on, as far as there are that many. A stream's slice costs
     /// nothing; of bytes, the part is copied.
     #[must_use]
     pub fn slice(&self, from: u32, len: u32) -> Self {

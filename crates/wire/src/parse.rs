@@ -59,7 +59,7 @@ pub enum Checksum {
     Unknown,
 }
 
-/// A packet of which a capture kept perhaps the head only.
+/// A packet of which a capture may have kept only the head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapped {
     /// The packet; its payload holds the bytes that were kept. Damaged where the checksum is bad.

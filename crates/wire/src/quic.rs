@@ -17,13 +17,13 @@ impl QuicKinds {
     pub const ONE_RTT: Self = Self(16);
 
     /// Those of a datagram. A short header shows little of itself: whether the flow is one of QUIC, what came before must
-    /// say. None of a datagram that is not QUIC's, and none behind what cannot be read.
+    /// say. None for a datagram that is not QUIC's, and none after what cannot be read.
     pub fn of(datagram: &[u8]) -> Self {
         let mut all = Self::default();
         let mut rest = datagram;
         while let Some(first) = rest.first() {
             if first & 0x80 == 0 {
-                // Its fixed bit may be any (RFC 9287); zeros behind other packets make the datagram longer.
+                // Its fixed bit may have either value (RFC 9287); zeros after other packets make the datagram longer.
                 if rest.iter().any(|byte| *byte != 0) {
                     all.0 |= Self::ONE_RTT.0;
                 }
@@ -46,7 +46,7 @@ impl QuicKinds {
         self.0 == 0
     }
 
-    /// A packet with a long header is among them, as at the begin of a connection.
+    /// A packet with a long header is among them, as at the beginning of a connection.
     pub fn has_long(self) -> bool {
         self.0 & !Self::ONE_RTT.0 != 0
     }
@@ -80,7 +80,7 @@ fn long(datagram: &[u8]) -> Option<(QuicKinds, &[u8])> {
     Some((kind, behind))
 }
 
-/// A number of variable length (RFC 9000 section 16) at the begin of `bytes`, which then begin behind it.
+/// A number of variable length (RFC 9000 section 16) at the beginning of `bytes`, which then begin after it.
 pub fn quic_number(bytes: &mut &[u8]) -> Option<u64> {
     let first = *bytes.first()?;
     let len = 1 << (first >> 6);
@@ -107,7 +107,7 @@ pub struct QuicContent {
 mod tests {
     use super::*;
 
-    /// A packet with a long header and so many bytes behind its length.
+    /// A packet with a long header and this many bytes after its length.
     fn packet(first: u8, version: u32, token: bool, len: u8) -> Vec<u8> {
         let mut all = vec![first];
         all.extend(version.to_be_bytes());

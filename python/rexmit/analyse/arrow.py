@@ -24,7 +24,7 @@ _LEFT = re.compile(r"\w+\.(parquet|csv)(\.[0-9a-f]{16})?\.tmp")
 
 
 def to_batch(table: RawTable, fields: pa.Schema) -> pa.RecordBatch:
-    """The rows as Arrow. Texts of few names are dictionaries, what has no value is null."""
+    """The rows as Arrow. Columns of few names are dictionaries, a missing value is null."""
     rows = height(table)
     arrays = [_array(kind, data, rows) for kind, data in table.values()]
     return pa.RecordBatch.from_arrays(arrays, schema=fields)
@@ -48,8 +48,8 @@ class _Writer(Protocol):
 class TableFiles:
     """Tables written to a folder, `NAME.parquet` or `NAME.csv` each, as their rows come.
 
-    Used as a context. Files get their names when the block ends well; what stood there before stays until
-    then, and stays for good where it does not. Raises StoreError of one line for a full disk and the like.
+    Used as a context. Files get their names when the block ends well; what was there before stays until
+    then, or for good if it fails. Raises StoreError of one line for a full disk and the like.
     """
 
     def __init__(self, folder: Path, names: Sequence[str], form: str = "parquet") -> None:
@@ -62,7 +62,7 @@ class TableFiles:
 
     def __enter__(self) -> TableFiles:
         make_folder(self.folder, resumable=False)
-        # What a run that was killed has left in the folder; nothing else is called so.
+        # What a killed run left in the folder; nothing else has such a name.
         remove_files(self.folder, _LEFT)
         for name, path in zip(self.names, self.files, strict=True):
             try:

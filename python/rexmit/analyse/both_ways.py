@@ -36,12 +36,12 @@ class TwoWaySpans:
 
     @property
     def alone(self) -> tuple[int, int]:
-        """The download alone, without what it needs to settle."""
+        """The download alone, without the time it needs to settle."""
         return self.settle, self.upload
 
     @property
     def both(self) -> tuple[int, int]:
-        """Both, without what the upload needs to settle."""
+        """Both, without the time the upload needs to settle."""
         return self.upload + self.settle, self.end
 
     @property
@@ -53,7 +53,7 @@ class TwoWaySpans:
     def of(cls, scenario: dict[str, Any], settle: int = SETTLE_NS) -> TwoWaySpans:
         """The spans of a scenario with a download from the server and a later upload from the client.
 
-        Raises UsageError where it has not one of each, each a `bulk` for a time.
+        Raises UsageError where it does not have one of each, each a `bulk` for a time.
         """
         starts, ends = {}, {}
         for transfer in scenario.get("transfers", []):
@@ -113,8 +113,8 @@ def two_way(results: Results, settle: int = SETTLE_NS) -> pl.DataFrame:
     - `bound`: what (6.6) allows for these windows and the RTT alone, packets
     - `same_direction`, `correlation`: how the two windows move together, :func:`window_phase`
 
-    `settle` (ns) is left out after each start, but for the windows. Raises UsageError for results without
-    intervals, or whose scenario is no such one.
+    `settle` (ns) is left out after each start, except for the windows. Raises UsageError for results without
+    intervals, or with another kind of scenario.
     """
     intervals = results.intervals()
     table = results.table()
@@ -135,10 +135,10 @@ def window_phase(intervals: pl.DataFrame) -> tuple[float, float]:
     """How the windows of two senders move together in intervals of one run: two numbers from -1 to 1.
 
     The first is the share of steps from one interval to the next in which both mean windows move in the same
-    direction, less the share in which they move in opposite ones: what merritt-2010, section 5.1.1, calls in
-    phase and out of phase. Windows that climb most of the time have a high one, however their losses fall.
-    The second is the correlation of the two, each less its straight line through the span: above zero where
-    they are high together. A window without a write keeps its value. NaN where a sender has none.
+    direction, less the share in which they move in opposite directions: what merritt-2010, section 5.1.1,
+    calls in phase and out of phase. It is high for windows that climb most of the time, however their losses
+    fall. The second is the correlation of the two, each less its straight line through the span: above zero
+    where they are high together. A window without a write keeps its value. NaN where a sender has none.
     """
     series = {}
     for host in ("server", "client"):

@@ -20,7 +20,7 @@ from rexmit.run.stopping import asked
 from rexmit.units import plural
 
 PACKETS = 1 << 16
-"""Packets between two looks at progress, and about the rows of a batch."""
+"""Packets between two reports of progress; also roughly the rows of a batch."""
 
 SMALL = (
     "connections",
@@ -40,12 +40,12 @@ LARGE = ("segments", "sacks", "rtt", "held", "chunks", "sctp_sacks", "sctp_rtt")
 TABLES = (*SMALL, *LARGE)
 
 LARGEST = 2**31 - 1
-"""Of whole numbers among the options."""
+"""The largest whole number that an option takes."""
 
 Opened = TypeVar("Opened")
 
 Progress = Callable[[int, int, int], None]
-"""Told of bytes read, bytes in all and packets, now and then."""
+"""Called now and then with bytes read, bytes in all and packets."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Summary:
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Summary:
-        """From the JSON of the native analysis, of which it takes what it knows."""
+        """From the JSON of the native analysis; unknown keys are ignored."""
         known = {own.name for own in fields(cls)}
         return cls(**{name: value for name, value in told.items() if name in known and value is not None})
 
@@ -134,7 +134,7 @@ class Summary:
 
     @property
     def limited(self) -> dict[str, int]:
-        """How often each limit acted that did, by its name (see the page on limits)."""
+        """How often each limit that acted did so, by its name (see the page on limits)."""
         return {acted["limit"]: acted["times"] for acted in self.limits}
 
     @property

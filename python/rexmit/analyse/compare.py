@@ -32,7 +32,7 @@ CELLS = ("id", "quantity", "published", "ours", "difference", "tolerance", "verd
 """The heads of :meth:`Check.cells`."""
 
 MEASURED, DERIVED = "measured", "derived"
-"""What a row is: measured in runs, or derived without one (arithmetic, a unit test), and then not counted."""
+"""What a row is: measured in runs, or derived without (arithmetic, a unit test), and then not counted."""
 
 KINDS = ("table", "text", "figure", "figure-caption", "snapshot", "formula", "misprint")
 """Where in its text a published row stands."""
@@ -115,7 +115,7 @@ class Published:
     def recorded(self) -> tuple[float, float] | None:
         """The interval in which ours is recorded to lie; None where no difference is recorded.
 
-        Raises StudyError where it is none.
+        Raises StudyError where it is not an interval.
         """
         if not self.deviation:
             return None
@@ -130,7 +130,7 @@ class Published:
         """The verdict on ours, which agrees with the text or does not.
 
         Where a difference is recorded, ours must lie in its interval, agreement or not: that the difference
-        has gone is a change like any other, and the record is then to be taken out.
+        has gone is a change like any other, and the record must then be removed.
         """
         recorded = self.recorded()
         if recorded is None:
@@ -178,9 +178,9 @@ class Check:
     ) -> Check:
         """A check of a statement: it holds in our runs or it does not.
 
-        `measure` is the number that decides it, as the share of paths on which it holds; where a difference
-        is recorded it must lie in the recorded interval. Raises StudyError where one is recorded and there is
-        no measure.
+        `measure` is the number that decides it, such as the share of paths on which it holds; where a
+        difference is recorded it must lie in the recorded interval. Raises StudyError where one is recorded
+        and there is no measure.
         """
         if published.deviation and measure is None:
             raise StudyError(f"{published.id}: a difference is recorded for a statement without a measure")
@@ -196,7 +196,7 @@ class Check:
     def shown_difference(self) -> float | None:
         """The difference, or None where it says nothing of the verdict.
 
-        So it is where most of several values must lie within: the worst of them may lie outside.
+        This is so where most of several values must lie within: the worst of them may lie outside.
         """
         if self.difference is None or self.verdict != WITHIN:
             return self.difference
@@ -244,7 +244,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether something is covered, and nothing lies outside its tolerance but what is recorded so."""
+        """Whether something is covered, and nothing lies outside its tolerance except as recorded."""
         outside = any(check.verdict == OUTSIDE for check in self.checks)
         return not outside and self.counts()[WITHIN] > 0
 
@@ -271,8 +271,8 @@ def check_all(
 ) -> Comparison:
     """Checks every row of a study's `published.csv` by the function for its id.
 
-    A key that ends in `*` stands for the ids that begin so and have no function of their own; the longest
-    counts. Raises StudyError, one line, for a row without a function and for a function without a row.
+    A key that ends in `*` stands for the ids with this beginning and no function of their own; the longest
+    wins. Raises StudyError, one line, for a row without a function and for a function without a row.
     """
     rows = load_published(path)
     found = {row.id: _function(row.id, checks) for row in rows}
@@ -297,7 +297,7 @@ def _checked(published: Published, check: Callable[[Published, E], Check], evide
 
 
 def _noted(published: Published, verdict: str, note: str) -> str:
-    """The note, and what is the matter where a recorded difference is not what it was."""
+    """The note, and what is wrong where a recorded difference is not what it was."""
     if verdict != OUTSIDE or not published.deviation:
         return note
     return "; ".join(filter(None, (note, f"recorded: ours is {published.deviation}, which no longer holds")))

@@ -14,15 +14,15 @@ KINDS = ("cumulative", "consecutive")
 def retransmission_delays(
     frame: pl.DataFrame, by: Sequence[str] = ("number", "class"), kind: str = "cumulative"
 ) -> pl.DataFrame:
-    """The delays of all retransmissions of each group of rows: as if computed from the single ones.
+    """The delays of all retransmissions of each group of rows: as if computed from the individual delays.
 
     `frame` is `Results.retransmissions()` or a part of it, `by` names columns of it, such as a factor,
-    `number` and `class`. `kind` is `cumulative`, since the first transmission (as pedersen-2006 has it of
-    SCTP), or `consecutive`, since the one before (as tcptrace, and so pedersen-2006 of TCP). Returns `by`,
-    `count`, `min`, `max`, `mean` and `std` (of the sample, n - 1; 0 of one) in ms, and the sums of
+    `number` and `class`. `kind` is `cumulative`, since the first transmission (as in pedersen-2006 for
+    SCTP), or `consecutive`, since the one before (as in tcptrace, so in pedersen-2006 for TCP). Returns `by`,
+    `count`, `min`, `max`, `mean` and `std` (of the sample, n - 1; 0 for one) in ms, and the sums of
     `not_needed` and `bundled_in_fast`, sorted by `by`.
 
-    Raises UsageError for a column or a kind that is none.
+    Raises UsageError for an unknown column or kind.
     """
     for name in by:
         if name not in frame.columns:
@@ -32,7 +32,7 @@ def retransmission_delays(
     least, most, mean, std = (f"{kind}_{of}_ms" for of in ("min", "max", "mean", "std"))
     weight = pl.col("count").cast(pl.Float64)
     middle = (pl.col(mean) * weight).sum() / weight.sum()
-    # Squared distances from the mean of all: those from each row's own, and the rows' from the mean of all.
+    # Squared distances from the overall mean: those from each row's mean, and those of the rows' means.
     within = (pl.col(std).pow(2) * (weight - 1)).sum()
     between = (weight * (pl.col(mean) - middle).pow(2)).sum()
     measured = [

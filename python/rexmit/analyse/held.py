@@ -1,7 +1,7 @@
 """Why a transfer is not faster: what held its sender back, in one sentence, from the row of its connection.
 
 The shares come from the native analysis, which gives each moment between the first and the last packet with
-data of a side to one cause (`held_..._ns` of the table `connections`). Nothing is judged anew here.
+data of a side to one cause (`held_..._ns` of the table `connections`). Nothing is judged again here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ WORTH_SAYING = 0.005
 
 @dataclass(frozen=True)
 class Part:
-    """A share of a side's time: of what, how many ns, and how many of these are certain."""
+    """A share of a side's time: its cause, how many ns, and how many of these are certain."""
 
     by: str
     ns: int
@@ -104,7 +104,7 @@ def answers(row: Row) -> dict[str, str]:
 
 
 def round_trip(row: Row, side: str) -> float | None:
-    """The round trip of a side's data in ns: the opening's, or the smallest sample. None if unknown."""
+    """The round trip of a side's data in ns: the handshake's, or the smallest sample. None if unknown."""
     ways = [row["handshake_server_rtt_ns"], row["handshake_client_rtt_ns"]]
     if None not in ways:
         return float(sum(ways))
@@ -153,7 +153,7 @@ def _receive_window(row: Row, side: str, parts: list[Part], time: _Time) -> str:
 def _send_buffer(row: Row, side: str, parts: list[Part], time: _Time) -> str:
     most, trip, passed = row[f"{side}_max_outstanding"], round_trip(row, side), goodput(row, side)
     size_told, allows = "", ""
-    # The most that was ever outstanding is this limit where no more passed, and not much less.
+    # The most ever outstanding is this limit where goodput was no more than it allows, and not much less.
     if most and trip and passed and passed <= 8e9 * most / trip <= 2 * passed:
         size_told, allows = f" of about {size(most)}", _allows(most, trip)
     own = f"the {side}'s own limit{size_told}, which did not grow (its send buffer?),"

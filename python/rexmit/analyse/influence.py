@@ -47,7 +47,7 @@ class Effect:
 
     @property
     def is_sure(self) -> bool:
-        """Whether replications do not scatter as much as the factor moves the response."""
+        """Whether replications scatter less than the factor moves the response."""
         return self.difference > 0 and (self.interval is None or self.interval[0] > 0)
 
     @property

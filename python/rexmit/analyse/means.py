@@ -56,7 +56,7 @@ def check_responses(frame: pl.DataFrame, factors: Sequence[str], responses: Sequ
 def response_names(frame: pl.DataFrame, factors: Sequence[str]) -> list[str]:
     """The columns of a table of runs that measure something: numbers, and no factors.
 
-    Nor what a factor sets that varies several settings together.
+    Nor the settings of a factor that varies several together.
     """
     own = {column for factor in factors for column in factor_columns(factor)}
     own.update(design_columns(frame.columns))

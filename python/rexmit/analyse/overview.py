@@ -21,7 +21,7 @@ SORTS = ("retransmissions", "bytes", "packets", "duration", "number")
 SIDES = ("client", "server")
 
 LIST_PART = 10_000
-"""Rows of a list that are values at one time; the others wait as columns."""
+"""Rows of a list that are Python values at a time; the others wait as columns."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Delays:
 class Wanted:
     """What is kept of the rows.
 
-    `sort` is one of `SORTS`, `limit` how many connections and associations are kept (None: all). Of
-    `connection` and `association` everything is kept. `retransmissions` keeps those of all others too.
+    `sort` is one of `SORTS`, `limit` how many connections and associations are kept (None: all). Everything
+    of `connection` and `association` is kept. `retransmissions` keeps those of all others too.
     """
 
     sort: str = "retransmissions"
@@ -59,7 +59,7 @@ class Totals:
     """Counts over all connections or all associations.
 
     `unseen` is what was acknowledged and is not in the capture, bytes of TCP and chunks of SCTP;
-    `gaps` is the number of connections or associations of which something is.
+    `gaps` is the number of connections or associations with something unseen.
     """
 
     flows: int = 0
@@ -247,7 +247,7 @@ class _Best:
 
 
 def spread(values: Sequence[int | None]) -> Delays | None:
-    """How delays spread; None for none. Percentiles between two samples are interpolated."""
+    """How delays spread; None where there are none. Percentiles between two samples are interpolated."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return None
@@ -278,7 +278,7 @@ def goodput(row: Row, side: str) -> float | None:
 
 
 def nested(row: Row) -> dict[str, Any]:
-    """A row for JSON: what is of one side stands under `client` or `server`."""
+    """A row for JSON: what belongs to one side is under `client` or `server`."""
     found: dict[str, Any] = {}
     for name, value in row.items():
         side, _, field_name = name.partition("_")

@@ -17,7 +17,7 @@ PAIR_TABLES = ("pairs", "pair_retransmissions", "crossings")
 """One row per direction of a connection, a retransmission, a packet."""
 
 SLACK_NS = 10_000
-"""So much may a packet seem to arrive too early without a word: what captures and their clocks differ by."""
+"""How early a packet may seem to arrive without a warning: captures and their clocks differ this much."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from rexmit.errors import UsageError
 from rexmit.units import plural
 
 NEEDS_TIMEOUT = 0.5
-"""A position needs a timeout if its runs have on average so many more timeouts than runs without loss."""
+"""A position needs a timeout if its runs have on average this many more timeouts than runs without loss."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _costs(part: pl.DataFrame, by: Sequence[str]) -> PositionCosts:
             break
         inhibited.insert(0, at)
     last_fast = inhibited[0] - 1 if inhibited else flow - 1
-    # A part of the positions alone, such as those whose pattern met a packet, tells no mean over all of them.
+    # A part of the positions alone, such as those whose pattern met a packet, gives no mean over all.
     if not inhibited or last_fast < 1 or any(at not in time for at in range(1, flow + 1)):
         return PositionCosts(group, flow, tuple(inhibited), last_fast, None, None)
     late = sum(time[at] for at in inhibited) / len(inhibited)

@@ -57,7 +57,7 @@ class Part(Protocol):
 
 
 Change = Callable[[str, Any], Any]
-"""Of the name of a part and the :class:`rexmit.Study` that it is: the wrong study."""
+"""From the name of a part and its :class:`rexmit.Study`: the wrong study."""
 Load = Callable[[str], Part]
 """Such as :meth:`rexmit.Study.load`."""
 
@@ -73,7 +73,7 @@ class System:
     settings: Settings = field(default_factory=dict)
     """Dotted names and values, as for `rexmit run --set`; set in every part that is run."""
     change: Change | None = None
-    """What settings cannot say: makes the wrong study of the name of a part and its sample."""
+    """What settings cannot say: makes the wrong study from the name of a part and its sample."""
     parts: Sequence[str] = ()
     """The parts in which it differs; empty: all of the sample. The others are taken from the right system."""
 
@@ -105,7 +105,7 @@ class Power:
     """The other measured rows, which the sample does not cover or leaves undecided, and their verdicts."""
 
     def caught_by(self, system: str) -> list[str]:
-        """The rows that catch a system, but those that fail by chance."""
+        """The rows that catch a system, except those that fail by chance."""
         return [
             row for row, mark in self.marks[system].items() if mark == CAUGHT and row not in self.unsteady
         ]
@@ -136,7 +136,7 @@ class Power:
 
     @property
     def left_out(self) -> list[str]:
-        """The rows that met no wrong system, but those too wide to say anything."""
+        """The rows that met no wrong system, except those too wide to say anything."""
         return [row for row, verdict in self.untried.items() if verdict != TOO_WIDE]
 
     def text(self) -> str:
@@ -247,7 +247,7 @@ def power_of(study: str, comparisons: Sequence[tuple[System | None, Comparison]]
 def read_power(study: str, folder: Path) -> Power:
     """What is stored in `power.csv` of a study's folder.
 
-    Raises StudyError where it is not of the study's wrong systems.
+    Raises StudyError where it does not have the study's wrong systems.
     """
     path = folder / POWER
     lines = list(csv.reader(io.StringIO(read_text(path, PUBLISHED), newline="")))

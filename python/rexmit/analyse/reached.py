@@ -24,14 +24,14 @@ _SHOWN = 8
 
 
 def is_unreached(frame: pl.DataFrame) -> pl.Expr:
-    """True for such runs of a table; never for one that was written before there were the columns."""
+    """True for such runs of a table; never for one written before it had these columns."""
     counts = [pl.col(name).fill_null(0) > 0 for name in COLUMNS if name in frame.columns]
     return pl.any_horizontal(counts) if counts else pl.lit(value=False)
 
 
 @dataclass(frozen=True)
 class Unreached:
-    """How many of the runs of a study are such, and the levels all of whose runs are, by factor."""
+    """How many runs of a study are unreached, and the levels whose runs all are, by factor."""
 
     runs: int
     of: int
@@ -52,7 +52,7 @@ class Unreached:
 def unreached_of(results: Results) -> Unreached | None:
     """What is to be said of such runs; None where there are none. Memory holds a piece of the table.
 
-    Of a run that broke off, or never began, its error is to be said, and nothing here.
+    A run that broke off, or never began, has an error to report instead, and is not one of them.
     """
     if not any(name in results.column_names for name in COLUMNS):
         return None
@@ -73,7 +73,7 @@ def unreached_of(results: Results) -> Unreached | None:
     whole = {
         name: [level for level, count in never[name].items() if count == every[name][level]] for name in never
     }
-    # A factor of which every level is such says nothing of where.
+    # A factor whose levels are all unreached does not say where.
     told = {name: levels for name, levels in whole.items() if 0 < len(levels) < len(every[name])}
     return Unreached(runs, of, first, told)
 
@@ -97,8 +97,8 @@ def compare_reached(
 ) -> Comparison:
     """What `compare` says of the runs whose patterns met packets.
 
-    A number that rests upon others alone is neither within nor outside: it is "not reached". One that comes
-    out otherwise without them says so.
+    A number that rests on other runs alone is neither within nor outside: it is "not reached". One that is
+    different without them says so.
     """
     found = [unreached for one in results if (unreached := unreached_of(one)) is not None]
     whole = compare(results)

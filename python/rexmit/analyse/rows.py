@@ -1,7 +1,7 @@
 """Tables of the native analysis as plain Python values, without any library: commands start quickly.
 
 A table comes as columns: a name to a type and little-endian bytes. Types are numpy's, with a question mark
-where a mark stands for no value; `dict:` and a JSON list of names that bytes are indices of; `utf8-json`.
+where a marker stands for no value; `dict:` and a JSON list of names, indexed by bytes; `utf8-json`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well runs of ours foretell published values: a proper score of a whole table.
+"""How well runs of ours predict published values: a proper score of a whole table.
 
 A published value of a single run is one more run beside ours. If the model is right, the central 50 %
 interval of one more run holds half of the published values, that of 80 % four fifths, and so on; one that is
@@ -29,7 +29,7 @@ class Share:
     inside: int
     cells: int
     low: float
-    """Between this and `high` chance alone would leave the share of so many independent cells, at 95 %."""
+    """By chance alone, the share of this many independent cells lies between this and `high`, at 95 %."""
     high: float
 
     @property
@@ -71,7 +71,7 @@ class Score:
 def score(checks: Sequence[Check]) -> Score:
     """Scores the checks that have values of single runs and a single published number.
 
-    An interval that reaches 0 or below is as wide as can be. Fewer than three runs foretell nothing and are
+    An interval that reaches 0 or below is as wide as can be. Fewer than three runs predict nothing and are
     counted as wide.
     """
     cells = [(check, _single(check)) for check in checks if check.values]

@@ -35,13 +35,13 @@ def prediction_interval(values: Sequence[float], confidence: float = 0.99) -> tu
     With as many values as that takes (199 at 99 %) it is between two of them in order of size, whatever their
     distribution: of n values, one more lies between the k-th least and the k-th greatest with probability
     1 - 2k/(n + 1). With fewer it is Student's, mean ± t s sqrt(1 + 1/n); of the logarithms where all
-    values are above zero, since greatest times that double are far from normal. Raises ValueError for
+    values are above zero, since greatest times, which double, are far from normal. Raises ValueError for
     fewer than two.
     """
     n = len(values)
     if n < 2:
         raise ValueError(f"{n} values: a prediction interval needs two")
-    # Above a whole number by less than rounding is that number.
+    # What exceeds a whole number by less than rounding is that number.
     rank = math.floor((1 - confidence) / 2 * (n + 1) + 1e-9)
     if rank >= 1:
         ordered = sorted(values)
@@ -64,7 +64,7 @@ def count_interval(counts: Sequence[int], confidence: float = 0.99) -> tuple[flo
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Student's interval of the mean of values; None of fewer than two."""
+    """Student's interval of the mean of values; None for fewer than two."""
     n = len(values)
     if n < 2:
         return None

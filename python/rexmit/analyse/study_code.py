@@ -1,4 +1,4 @@
-"""The own code of a study of the package: Python beside its files, which compares and draws."""
+"""The code of the package's studies: Python beside their files, which compares and draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CompareFunction = Callable[[Sequence[Results]], Comparison]
 
 
 def check_parts(results: Sequence[Results]) -> None:
-    """Raises UsageError where two of these results are of one part of a study: one of them would not count.
+    """Raises UsageError where two of these results are of the same part of a study: one would not count.
 
     The line names both and the first setting in which they differ, the same in whatever order they come.
     """
@@ -42,7 +42,7 @@ def check_parts(results: Sequence[Results]) -> None:
 
 
 class UnfitError(StoreError):
-    """Results have the name of a study of the package, and its code cannot read them; `why` is a line."""
+    """Results have the name of a study of the package, but its code cannot read them; `why` is a line."""
 
     def __init__(self, results: Sequence[Results], error: Exception) -> None:
         self.why = f"{type(error).__name__}: {one_line(error)}"
@@ -87,7 +87,7 @@ def has_module(study: str, module: str = "__init__") -> bool:
 
 
 def study_module(study: str, module: str = "") -> Any:
-    """The own package of a study that comes with rexmit (`hurtig-2006`), or a module of that package.
+    """The package of a study that comes with rexmit (`hurtig-2006`), or a module of that package.
 
     It stands beside the study's files and is named as their folder, `-` written as `_`
     (`studies/hurtig-2006/hurtig_2006`): `compare` in `__init__.py`, `draw` in `figures.py`. Nothing is loaded

@@ -1,4 +1,4 @@
-"""The buffer of an uplink by trying: merritt-2010's two-way traffic over one link, buffer by buffer."""
+"""The buffer of an uplink by trial: merritt-2010's two-way traffic over one link, buffer by buffer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN_LINK = "merritt-2010/own-link"
 BUFFER = "path.up.queue"
 MOST_BUFFERS = 1000
 KEEPS = 0.9
-"""The share of its goodput alone that a download is to keep."""
+"""The share of its goodput alone that a download must keep."""
 
 _RANGE = re.compile(r"(\d+)(?:\.\.(\d+)(?:/(\d+))?)?")
 

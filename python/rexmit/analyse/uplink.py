@@ -21,7 +21,7 @@ FAR, TOO_FAR = 0.1, 0.5
 RTT is refused."""
 
 UNFILLED = 1.25
-"""A congestion window so many times what was ever in flight limited nothing."""
+"""A congestion window this many times what was ever in flight limited nothing."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ def uplink_from_state(table: pl.DataFrame, scenario: dict[str, Any], where: str)
 
     The download is sent by the server, the upload by the client. The RTT is the mean of the sender's smoothed
     RTT over the rows before the upload's first one, the windows are the largest cwnd from that one on: the
-    slow start with which the download began says nothing of it (section 6.4 starts the upload behind it, but
-    the study's own script takes the whole log). Raises UsageError where the run has not one of each, or the
-    upload began before the download had an RTT.
+    slow start with which the download began says nothing of it (section 6.4 starts the upload after it, but
+    the study's own script takes the whole log). Raises UsageError where the run does not have one of each, or
+    the upload began before the download had an RTT.
     """
     download, upload = (_only_connection(scenario, sender, where) for sender in ("server", "client"))
     down = _rows(table, "server", download)
@@ -179,7 +179,7 @@ def _rtt(download: _Flow, until: int | None) -> Measured:
 def _outstanding(
     flows: Sequence[Sequence[_Flow]], begins: Sequence[int | None], names: str, what: str
 ) -> Measured:
-    """The most outstanding from the upload's begin on, in any capture: one at the sender shows all."""
+    """The most outstanding from the upload's start on, in any capture: one at the sender shows all."""
     largest = []
     for of_one, begin in zip(flows, begins, strict=True):
         if any(map(_data, of_one)):

@@ -160,7 +160,7 @@ def _hole(row: Row) -> str:
 
 def _probe(row: Row) -> str:
     rto = row["rto_ns"]
-    # A timer runs from the last data or, anew, from the last ACK.
+    # A timer runs from the last data or, restarted, from the last ACK.
     waits = [(row["since_sent_ns"], "something was sent"), (row["since_ack_ns"], "the last ACK")]
     known = [(ns, what) for ns, what in waits if ns is not None]
     early = [(ns, what) for ns, what in known if rto is None or ns < rto]

@@ -21,7 +21,7 @@ from rexmit.units import plural
 
 
 def study_names(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
-    """The studies of the package that begin so; files where there is none."""
+    """The studies of the package that begin with this word; files where there is none."""
     found = _items(study_titles(), word)
     return found or files(context, parameter, word)
 
@@ -104,7 +104,7 @@ def responses(context: click.Context, parameter: click.Parameter, word: str) -> 
 
 
 def analysis_tables(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
-    """The tables of an analysis, behind those that are named already with commas between."""
+    """The tables of an analysis, after those already named, with commas between."""
     from rexmit.analyse.captures import TABLES
 
     before, comma, last = word.rpartition(",")

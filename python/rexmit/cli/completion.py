@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 class _Bash(BashComplete):
-    """Bash: no blank behind `KEY=`, and no look for a bash where the script is only written."""
+    """Bash: no blank after `KEY=`, and no search for a bash where the script is only written."""
 
     source_template = BashComplete.source_template.replace(
         "COMPREPLY+=($value)", 'COMPREPLY+=("$value")\n            [[ $value == *= ]] && compopt -o nospace'

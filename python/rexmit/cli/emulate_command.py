@@ -39,7 +39,7 @@ def check_separated(words: Sequence[str], values: Mapping[str, int]) -> None:
 
 
 def _check_quoted(words: Sequence[str], values: Mapping[str, int]) -> None:
-    """Refuses a command at a host whose further words stand behind it as if they were ours."""
+    """Refuses a command at a host whose further words follow it as if they were ours."""
     option, host, command, first, *more = words
     option_of_ours = first.startswith("--") or first[:2] in values
     if option_of_ours or (not first.startswith("-") and _is_file(first)):

@@ -39,8 +39,7 @@ class EmulatedNetwork:
     """A network that can be emulated.
 
     `plain` are its links of which the file says nothing, if it says something of others: no packet meets
-    anything there. `warnings` say what
-    is odd about it, `left_out` what of the file is left out.
+    anything there. `warnings` say what is odd about it, `left_out` what of the file is left out.
     """
 
     name: str
@@ -204,7 +203,7 @@ def _each(
 
 
 def words_of(option: str, text: str) -> tuple[str, ...]:
-    """The words of a command that is one option's value. Raises UsageError where these are none."""
+    """The words of a command that is one option's value. Raises UsageError where there are none."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -239,7 +238,7 @@ def _check_name(spec: StudySpec, key: str) -> None:
 
 
 def _base(spec: StudySpec) -> Table:
-    """The scenario with the level of each factor that has one alone, and with none of the others' levels."""
+    """The scenario with the level of each factor that has only one, and no level of the others."""
     table = spec.base()
     for factor in spec.design.factors:
         if len(factor.levels) == 1:

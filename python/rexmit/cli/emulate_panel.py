@@ -48,7 +48,7 @@ class Panel:
             text = "\n" * len(lines) + f"\x1b[{len(lines)}A\x1b7\x1b[1;{rows - len(lines)}r\x1b8"
         top = rows - len(lines) + 1
         cells = [f"\x1b[{top + n};1H\x1b[2K{clean(line)[:columns]}" for n, line in enumerate(lines)]
-        # In one piece: what another program prints stands before or behind it.
+        # In one piece: what another program prints comes before or after it.
         _write(f"{text}\x1b7{''.join(cells)}\x1b8")
 
     def clear(self) -> None:
@@ -71,7 +71,7 @@ class History:
         self._values.append(value)
 
     def bars(self, letters: str = _BARS) -> str:
-        """A bar a value, the greatest of them as high as a bar can be; none stands for nothing at all."""
+        """A bar per value, the greatest as high as a bar can be; a blank stands for zero."""
         most = max(self._values, default=0.0)
         steps = len(letters) - 1
         found = [letters[round(value / most * steps)] if value > 0 else " " for value in self._values]

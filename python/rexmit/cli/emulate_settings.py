@@ -52,7 +52,7 @@ def split_settings(arguments: Sequence[str], own: dict[str, bool]) -> tuple[list
 
 
 def _named(setting: str, value: str) -> Setting:
-    """A setting with the value of its option; of a trace, the rate that it is."""
+    """A setting with the value of its option; a trace becomes a rate."""
     way, _, key = setting.rpartition(".")
     if key == TRACE and way in ("", *DIRECTIONS):
         return f"{way}.rate".removeprefix("."), {"trace": value}
@@ -191,7 +191,7 @@ def _from_file(file: Path, table: Table) -> tuple[Table, list[str]]:
 def _unknown(scenario: Table) -> Iterator[tuple[str, list[str]]]:
     """Keys that no scenario has, with those that may stand there; the path is checked by itself."""
     schema = json.loads(_native.schema())
-    # What a whole scenario needs is none of these.
+    # What a whole scenario needs is not among these.
     schema.pop("anyOf", None)
     definitions = schema["$defs"]
 

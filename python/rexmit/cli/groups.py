@@ -18,7 +18,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names. Raises UsageError for a name that is none."""
+        """The command that the first argument names. Raises UsageError for an unknown name."""
         name = args[0]
         asked = not ctx.resilient_parsing and not name.startswith("-")
         if asked and self.get_command(ctx, name) is None:

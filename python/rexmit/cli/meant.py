@@ -25,7 +25,7 @@ DESIGN_KEYS = ["replications", "seed"]
 
 
 def option_of(error: click.NoSuchOption) -> str | None:
-    """The error of an option that is a setting of the scenario, for a command that sets some; None else."""
+    """The error of an option that is a setting of the scenario, for a command that sets some; else None."""
     context = error.ctx
     if context is None or not any(one.name == "settings" for one in context.command.params):
         return None

@@ -124,7 +124,7 @@ def tables_json(tables: Sequence[Table]) -> list[dict[str, Any]]:
 
 
 def _batches(answer: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Of what cannot be converted, that is told."""
+    """The batches; what cannot be converted raises UsageError."""
     try:
         yield from answer
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -199,5 +199,5 @@ def _fitting(widths: Sequence[int], room: int | None) -> int:
 
 
 def _width(widths: Sequence[int]) -> int:
-    """Of a table with lines between columns."""
+    """The width of a table with lines between columns."""
     return sum(widths) + 3 * len(widths) + 1

@@ -90,7 +90,7 @@ def _compared(changes: Changes, names: tuple[str, str]) -> Told:
     frames = [counted(one)[0] for one in (changes.before, changes.after)]
     known = _common(changes.before, changes.after)
     changed = set(changes.totals["response"].to_list())
-    # Of what is derived of the runs there is no row in the table of changes.
+    # The table of changes has no row for what is derived from the runs.
     wanted = [one for one in known if one.column in changed] or known[:1]
     sheets = [
         # How the command of a comparison shows more is of no use here.

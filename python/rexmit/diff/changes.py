@@ -3,7 +3,7 @@
 A cell is a combination of levels. In virtual time the same study gives the same bytes, so where both folders
 have the same seed each run is held against itself: whatever differs is a change, and the interval of a cell
 says how much the change differs from replication to replication. Where seeds differ, or a kernel ran in real
-time, a cell counts as changed only if the interval of the difference of its means leaves out zero.
+time, a cell counts as changed only if the interval of the difference of its means excludes zero.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Changes:
 
     @cached_property
     def runs_changed(self) -> int:
-        """Runs of which anything differs. Means nothing where runs are not pairs."""
+        """Runs in which anything differs. Means nothing where runs are not pairs."""
         return int(self.matched.frame.select(self.matched.differs.sum()).item())
 
     @cached_property

@@ -18,7 +18,7 @@ from rexmit.tables import responses
 from rexmit.units import plural
 
 LEVELS_NAMED = 4
-"""So many levels that only one folder has are named; the others are counted."""
+"""How many of the levels that only one folder has are named; the others are counted."""
 
 
 def _usual_units() -> dict[str, str | None]:
@@ -32,7 +32,7 @@ class Matched:
 
     `frame` has the factors, `replication` and then the responses of both folders: NAME of the first and
     NAME_after of the second. With `paired` a row holds the same run under the same random numbers; otherwise
-    it has nothing to say of the pair, and only means over replications can be compared.
+    its two runs are unrelated, and only means over replications can be compared.
     """
 
     frame: pl.DataFrame
@@ -49,7 +49,7 @@ class Matched:
 
     @property
     def differs(self) -> pl.Expr:
-        """Of each run whether anything differs."""
+        """Whether anything differs, for each run."""
         return pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_after")) for name in self.responses)
 
 
@@ -127,7 +127,7 @@ def check_designs(before: Results, after: Results, *, only_common: bool) -> None
 
 
 def different_settings(before: Results, after: Results) -> list[str]:
-    """What the two systems are told otherwise, a line each, factors apart: `path.rate: 1 -> 2`."""
+    """What the two systems are told differently, a line each, factors apart: `path.rate: 1 -> 2`."""
     parts = ("scenario", "factors", "backend", "kernel", "hash", "seed", "seeds", "replications")
     old, new = ({key: results.study.get(key) for key in parts} for results in (before, after))
     return [line.removeprefix("scenario.") for line in _differences(old, new, "")]

@@ -56,7 +56,7 @@ def mechanism_of(scenario: Scenario, pair: Pair, systems: tuple[System, System])
 
 
 def _first_changes(pair: Pair, ran: Sequence[Ran]) -> Iterator[Change]:
-    """Of each host the values that differ at the first moment at which any does, if that is soon enough."""
+    """For each host the values that differ at the first moment at which any does, if that is soon enough."""
     assert pair.first is not None
     end = max(time for time in pair.first.times_ns if time is not None)
     for host in HOSTS:
@@ -97,13 +97,13 @@ _OPENING = ("SYN-SENT", "SYN-RECEIVED")
 """States in which a kernel has values that it never uses: a window of segments of a size not known yet."""
 
 _ENDED = {"CLOSED", "TIME-WAIT"}
-"""States that are one to a kernel's socket."""
+"""States that are the same to a kernel's socket."""
 
 _COUNTED_OTHERWISE = {"send_queue": 1, "in_flight": 1460}
 """Bytes: a kernel has the FIN among what waits, and counts what is on its way in segments."""
 
 _MOMENT_NS = 2_000
-"""A kernel and a model note their state at other steps of one moment, a tick of a clock apart."""
+"""A kernel and a model note their state at different steps of one moment, a tick of a clock apart."""
 
 
 def _settled(rows: Sequence[Row]) -> list[Row]:
@@ -130,9 +130,9 @@ def _moments(one: Sequence[Row], other: Sequence[Row]) -> Iterator[tuple[Row, Ro
 
 
 def _differs(name: str, before: Any, after: Any) -> bool:
-    """Whether two values differ by more than kernels and models count otherwise.
+    """Whether two values differ by more than a difference in how kernels and models count.
 
-    What a stack does not tell differs from nothing.
+    A value that a stack does not tell never differs.
     """
     if before is None or after is None:
         return False

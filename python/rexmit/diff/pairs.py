@@ -27,7 +27,7 @@ Both = tuple[Seen, Seen]
 class First:
     """The first packet that differs at a host: its number there from 0, and what each system has.
 
-    `times_ns` are since the run's first packet, None where a system has no packet any more.
+    `times_ns` are since the run's first packet, None where a system has no further packet.
     """
 
     host: str
@@ -53,7 +53,7 @@ class Pair:
 
     @property
     def times_ns(self) -> tuple[int | None, int | None]:
-        """Completion times; None of a run that failed or did not end."""
+        """Completion times; None for a run that failed or did not end."""
         one, other = (row.get("time_ns") if row.get("completed") else None for row in self.rows)
         return one, other
 
@@ -118,7 +118,7 @@ def _first_time(pair: Both, starts: list[int]) -> int | None:
 
 
 def _first_window(pair: Both, starts: list[int]) -> int | None:
-    """The first of the same packets at a host that advertise another window."""
+    """The first of the same packets at a host that advertises a different window."""
     both = enumerate(zip(*pair, strict=False))
     return next((at for at, (one, other) in both if one.window != other.window), None)
 
@@ -179,7 +179,7 @@ def _field(left: Packet, right: Packet) -> str:
 
 
 SOON = 50
-"""Packets within which one counts as later, and not as another."""
+"""Packets within which one counts as later, not as a different one."""
 
 _FIELDS = ("connection", "sender", "sequence number", "length", "flags", "acknowledgment", "SACK")
 _OF_CODE = ("virtual_ns",)
@@ -190,4 +190,4 @@ _LEVELS: Sequence[tuple[str, Callable[[Both, list[int]], int | None], Callable[[
     (TIMES, _first_time, _kind_of_time),
     (WINDOWS, _first_window, _kind_of_window),
 )
-"""What may differ, the most first: where it begins at a host, and how it is called."""
+"""What may differ, the most first: where it begins at a host, and what it is called."""

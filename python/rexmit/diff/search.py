@@ -93,7 +93,7 @@ class Found:
 
     @property
     def other_causes(self) -> int:
-        """Scenarios in which something was sent again for other causes, or another number of times."""
+        """Scenarios in which something was sent again for other causes, or a different number of times."""
         return sum(pair.causes[0] != pair.causes[1] for pair in self.pairs.values())
 
     @cached_property

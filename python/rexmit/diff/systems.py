@@ -37,7 +37,7 @@ from rexmit.run.stopping import asked, workers
 from rexmit.study.settings import get_setting, parse_value, with_setting
 
 SEED = 1
-"""Of the random streams of every run: both systems draw the same."""
+"""Seed of the random streams of every run: both systems draw the same."""
 
 Scenario = Mapping[str, Any]
 Options = Mapping[str, Any]
@@ -48,7 +48,7 @@ Options = Mapping[str, Any]
 class Ran:
     """What became of a run: its row, the captures at server and client, and the table of states if asked for.
 
-    `failed` says why there is none of them.
+    `failed` says why there are none of these.
     """
 
     row: Mapping[str, Any]

@@ -7,9 +7,9 @@ nearest rank. COLUMN is a response, with or without its unit (`time` is `time_ns
 is `>`, `>=`, `<` or `<=`. A count alone (`errors`) means `> 0`. VALUE says what the second folder's statistic
 is held against:
 
-    1.05x     so many times that of the first folder
-    +5 %      that of the first and so much of it more; `-5 %` less
-    +10 ms    that of the first and so much more
+    1.05x     this many times that of the first folder
+    +5 %      that of the first plus this share of it; `-5 %` minus
+    +10 ms    that of the first plus this much
     200 ms    this value, whatever the first has
 
 The statistic is of each cell; `by` makes coarser cells of some factors, `overall` one of all runs.
@@ -151,7 +151,7 @@ class Threshold:
         raise UsageError(f"{self.text!r}: {self.column!r} is not a response of both folders{known_names}")
 
     def _values(self, column: str, suffix: str, matched: Matched) -> pl.Expr:
-        """What the statistic is of, of one of the folders."""
+        """What the statistic is taken of, in one of the folders."""
         names = matched.responses
         failed = pl.col(f"error{suffix}").is_not_null() if "error" in names else pl.lit(value=False)
         ended = pl.col(f"completed{suffix}") if "completed" in names else pl.lit(value=True)

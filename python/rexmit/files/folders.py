@@ -50,7 +50,7 @@ class Handle:
         return os.open(self.path / name, flags, 0o666)
 
     def mode(self, name: str) -> int | None:
-        """The kind of what is there under this name, itself a link or not; None of nothing."""
+        """The kind of what is there under this name, even if it is a link; None for nothing."""
         try:
             return self.facts(name).st_mode
         except FileNotFoundError:
@@ -63,7 +63,7 @@ class Handle:
         return os.lstat(self.path / name)
 
     def rename(self, old: str, new: str) -> None:
-        """Gives a file another name; one of that name goes."""
+        """Gives a file another name; one that has that name is replaced."""
         if POSIX:
             os.rename(old, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         else:

@@ -21,7 +21,7 @@ _HOLDER = re.compile(rb"\d{0,20}")
 class LockFile:
     """The lock file of a folder. Order of calls: `take`, then `close`.
 
-    What stands under its name and is none is left as it is: a link, another file, one with another name too.
+    Anything else under its name is left as it is: a link, another file, one that has a second name.
     """
 
     def __init__(self, folder: Path, root: Path | None = None) -> None:
@@ -36,7 +36,7 @@ class LockFile:
     def take(self, wait: bool = False) -> bool:
         """Takes the lock, after whoever has it where `wait` says so; False if another process has it.
 
-        Raises StoreError where what stands there is no lock of ours, and where none can be made.
+        Raises StoreError where what stands there is not our lock, and where none can be made.
         """
         while True:
             try:
@@ -58,7 +58,7 @@ class LockFile:
         return True
 
     def holder(self) -> str:
-        """The number of the process that has it, as far as it is known."""
+        """The number of the process that holds it, as far as it is known."""
         if self._descriptor < 0 or not POSIX:
             return ""
         return os.pread(self._descriptor, 20, 0).decode(errors="replace").strip()

@@ -37,7 +37,7 @@ def remove_file(path: Path, root: Path | None = None) -> None:
 
 
 def remove_folder(folder: Path) -> bool:
-    """Removes a folder that is empty and no link; False if it stays."""
+    """Removes a folder that is empty and not a link; False if it stays."""
     with contextlib.suppress(OSError), opened(folder.parent) as handle:
         handle.rmdir(folder.name)
         return True

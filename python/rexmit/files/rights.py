@@ -23,12 +23,12 @@ from rexmit import _native
 from rexmit.errors import StoreError
 
 _MOST_LINKS = 40
-"""As Linux's own bound of links in a path [path_resolution(7)]."""
+"""As Linux's own limit on links in a path [path_resolution(7)]."""
 
 
 @dataclass(frozen=True)
 class Rights:
-    """Those of a user, or with no `user` of this process as it is."""
+    """The rights of a user, or, without `user`, of this process as it is."""
 
     user: int | None = None
     group: int = 0
@@ -61,7 +61,7 @@ class Rights:
 
 
 def rights_for(folder: Path) -> Rights:
-    """Those with which this process writes into a folder. Raises StoreError where root had better not."""
+    """The rights with which this process writes to a folder. Raises StoreError where root had better not."""
     if not _is_root():
         return Rights()
     why_not = unsafe_for_root(folder)
@@ -124,7 +124,7 @@ def name_of(user: int) -> str:
 
 
 def _is_root() -> bool:
-    """True with root's rights over the files of others: root in the namespace of users that has them all."""
+    """True with root's rights over the files of others: root in the user namespace that has them all."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return False
     try:
@@ -154,5 +154,5 @@ def _caller_of_sudo() -> Rights | None:
 
 
 def _by_others(facts: os.stat_result) -> int:
-    """The bits by which others than root could write. The group root is root's own."""
+    """The bits by which users other than root could write. The group root is root's own."""
     return stat.S_IWOTH | (stat.S_IWGRP if facts.st_gid != 0 else 0)

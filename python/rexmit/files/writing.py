@@ -90,7 +90,7 @@ class Pending:
             raise
 
     def flush(self) -> None:
-        """Has the file on the disk, under its temporary name. Raises OSError."""
+        """Flushes the file to the disk, under its temporary name. Raises OSError."""
         self.file.flush()
         os.fsync(self.file.fileno())
 
@@ -188,7 +188,7 @@ def _linked_in(source: Path, path: Path, root: Path | None) -> bool:
         with opened(path.parent, root, make=root is not None) as handle:
             if handle.rights.user is not None:
                 return False
-            # Nothing that is there is replaced so.
+            # This replaces nothing that is there.
             handle.link(source, path.name)
     except OSError:
         return False

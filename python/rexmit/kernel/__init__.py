@@ -1,11 +1,11 @@
 """A Linux kernel with a virtual clock: built once from Debian's source, found again in a cache.
 
-User-Mode Linux runs the kernel as an ordinary process. In its time-travel mode the clock stands while code
-runs and jumps to the next timer when the guest is idle, so a run depends neither on the host's load nor on
-its speed. `build` makes such a kernel, `find_kernel` returns it, `boot` starts it.
+User-Mode Linux runs the kernel as an ordinary process. In its time-travel mode the clock stands still while
+code runs and jumps to the next timer when the guest is idle, so a run depends neither on the host's load nor
+on its speed. `build` makes such a kernel, `find_kernel` returns it, `boot` starts it.
 
 The build asks nothing of the network and changes no source in place. Several versions stand side by side and
-are chosen by name (`versions.py`); of a tree that is named as a source a copy is kept (`kept.py`).
+are chosen by name (`versions.py`); a copy of a tree named as a source is kept (`kept.py`).
 """
 
 from __future__ import annotations

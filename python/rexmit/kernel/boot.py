@@ -1,4 +1,4 @@
-"""Starting a kernel: its command line, and a try whether it starts and its random numbers obey the seed."""
+"""Starting a kernel: its command line, and a check that it starts and its random numbers obey the seed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def init_words(program: str | Path) -> list[str]:
 def engine_words(library: str | Path, job: str | Path) -> list[str]:
     """That an engine runs inside the kernel, and the file that says what it is to do; no program runs.
 
-    Its guest starts once for many runs, and tells more: the place of a fault is of the level of information.
+    Its guest starts once for many runs, and tells more: the place of a fault is logged at level info.
     """
     return ["loglevel=7", f"rexmit.engine={library}", f"rexmit.job={job}"]
 
@@ -138,7 +138,7 @@ def _require_obedience(kernel: Kernel, check: BootCheck) -> None:
 
 
 def _write_init(folder: Path) -> Path:
-    """A first process: this Python, with flags by which no file of a user is read or written."""
+    """A first process: this Python, with flags that keep it from reading or writing any file of a user."""
     program = folder / "check.py"
     put(program, (files("rexmit.kernel") / "data" / "check.py").read_text())
     (folder / "sys").mkdir()

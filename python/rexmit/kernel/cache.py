@@ -25,10 +25,10 @@ BUILDING = ".build-"
 """Beginning of the name of a folder in which a kernel is being built; after a kill it is worthless."""
 
 _SHORTEST_HASH = 6
-"""Digits of a hash that are enough to mean a kernel."""
+"""Digits of a hash that are enough to name a kernel."""
 
 OF_BUILD = re.compile(re.escape(BUILDING) + r"\w+")
-"""Such a name."""
+"""The name of a folder in which a kernel is being built."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Folders of builds that are kept, one a source tree: a second build compiles what changed.
+"""Folders of builds that are kept, one per source tree: a second build compiles what changed.
 
 Beside the kernels stands, for each tree that was named as a source, a copy of it with patches in place and
 all objects. Before a build it is brought up to date by content: a file is written only where it differs, so
@@ -130,11 +130,11 @@ class KeptBuild:
         return hashlib.sha256(f"{options}\0{hash_of(lists)}".encode()).hexdigest()
 
     def steps(self, whole: int) -> int:
-        """How many steps `make` will take, of a build that has `whole` from nothing.
+        """How many steps `make` will take, of a build that takes `whole` from scratch.
 
         The notes that it left beside each object name the files that the object was made from. Each folder's
         archive, up to the top, is one step more, and linking some. Where no build came to the end, what is
-        there is taken off the whole.
+        there is subtracted from the whole.
         """
         changed = {name: self._changed_at(name) for name in self.state.changed}
         named = {prefix + name: at for name, at in changed.items() for prefix in ("", "./")}
@@ -201,7 +201,7 @@ class KeptBuild:
         put(path, content, executable)
 
     def _remove_made_since(self, moment: int) -> list[str]:
-        """Removes what was made from a moment on, in nanoseconds since 1970; the names of it."""
+        """Removes what was made from a moment on, in nanoseconds since 1970; returns the names."""
         gone = []
         for where, _, names in os.walk(self.tree):
             for name in names:

@@ -50,7 +50,7 @@ _UNWANTED = re.compile(
 class BuildOptions:
     """What to build: `source` (None: Debian's of `version`), with `hz` ticks a second.
 
-    `jobs` compilers run at once (None: one a core). `force` builds again what was built; `boot` tries whether
+    `jobs` compilers run at once (None: one a core). `force` builds again what was built; `boot` checks that
     a kernel of one's own source starts before it counts as one; `progress` is told how far it is.
     """
 
@@ -274,7 +274,7 @@ def _make(job: _Job) -> list[str]:
 
 
 def _configuration(hz: int) -> list[str]:
-    """All that decides the configuration beside the source."""
+    """All that decides the configuration besides the source."""
     return [options_text(REQUIRED), options_text(OPTIONAL), str(hz)]
 
 
@@ -330,7 +330,7 @@ def _logged(command: Sequence[str], tree: Path, log: Path, step: Callable[[str],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            # Of our session: where a scheduler counts by sessions, one of its own would not be nice.
+            # In our session: where a scheduler groups by session, `nice` would not work from one of its own.
             process_group=0,
         ) as running,
     ):
@@ -353,14 +353,14 @@ def _logged(command: Sequence[str], tree: Path, log: Path, step: Callable[[str],
 
 
 def _kept_log() -> Path:
-    """Where the log of a failed build is kept, beside the kernels; one is."""
+    """Where the log of a failed build is kept, beside the kernels; only one is."""
     return cache_folder() / "failed-build.log"
 
 
 def _lines(descriptor: int) -> Iterator[str]:
     """Lines as they arrive.
 
-    It wakes up now and then: a signal that came just before a read that waits would be heeded at its end.
+    It wakes up now and then: a signal that came just before a blocking read would be heeded only at its end.
     """
     left = b""
     while True:

@@ -45,7 +45,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Applied:
-    """What became of patches: the names of those that are in the source, and of each other why it is not."""
+    """What became of patches: the names of those that are in the source, and why each other is not."""
 
     names: tuple[str, ...]
     unfitting: dict[str, str]

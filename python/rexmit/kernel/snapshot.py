@@ -2,7 +2,7 @@
 
 A tree that was looked at before is looked at again in about a second: a file whose stamp is the same is not
 read. Left out are what a build made, whatever git and editors keep in names that begin with a dot, other
-architectures, and large parts that a guest has nothing of; of these the lists of options and the Makefiles
+architectures, and large parts that a guest has no use for; of these the Kconfig files and the Makefiles
 count, since Kconfig and make read all of them.
 """
 

@@ -21,7 +21,7 @@ from rexmit.kernel.versions import debian_source, source_package
 
 @dataclass(frozen=True)
 class Source:
-    """A source of the kernel: where it is, the hash by which it is known, and of a tree what is in it."""
+    """A source of the kernel: where it is, the hash by which it is known, and for a tree what is in it."""
 
     path: Path
     hash: str
@@ -120,7 +120,7 @@ _UNREAD_FOLDERS = (
     *("arch/[!ux]*", "arch/xtensa"),
 )
 _UNREAD_ENDS = (".c", ".h", ".S", ".dts", ".dtsi", ".dtso", ".rst", ".yaml", ".txt")
-"""What no build reads: of other architectures, drivers and texts all but Makefiles and lists of options."""
+"""What no build reads: all of other architectures, drivers and texts but Makefiles and Kconfig files."""
 
 
 def _unread(top: str) -> list[str]:

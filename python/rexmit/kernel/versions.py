@@ -27,13 +27,13 @@ def source_package(version: str = DEFAULT_VERSION) -> str:
 
 
 def version_of_source(path: Path) -> str | None:
-    """The version whose source of Debian this is; None for any other file."""
+    """The version whose Debian source this is; None for any other file."""
     found = re.fullmatch(r"linux-source-(\d+\.\d+)\.tar\.xz", path.name)
     return found[1] if found and path.parent == SOURCES else None
 
 
 def installed() -> list[str]:
-    """The versions whose sources of Debian are on this machine, the oldest first."""
+    """The versions whose Debian sources are on this machine, the oldest first."""
     found = map(version_of_source, SOURCES.glob("linux-source-*.tar.xz"))
     return sorted((version for version in found if version), key=_numbers)
 

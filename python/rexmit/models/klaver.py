@@ -95,7 +95,7 @@ def klaver_even_window(p: ArrayLike) -> Floats:
 
 
 def loss_of_delivered(p: ArrayLike) -> Floats:
-    """Loss events over delivered segments, of `p` that counts the dropped ones, too: p / (1 - p).
+    """Loss events over delivered segments, from `p` that counts the dropped ones, too: p / (1 - p).
 
     (3.1) and a trace in front of the queue give the latter, the formulas want the former.
     """

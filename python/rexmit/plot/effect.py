@@ -34,7 +34,7 @@ class Quantity:
     unit: str = ""
 
     def scaled(self, largest: float) -> tuple[float, str]:
-        """By what values are divided for an axis that goes up to `largest`, and its unit."""
+        """The divisor of values for an axis that goes up to `largest`, and its unit."""
         if self.unit in _TO_NS:
             scale, unit = next((one for one in _TIMES if largest * _TO_NS[self.unit] >= one[0]), _TIMES[-1])
             return scale / _TO_NS[self.unit], unit

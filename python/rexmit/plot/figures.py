@@ -95,7 +95,7 @@ class Factor:
         return f"{name} ({self.unit})" if self.unit else name
 
     def told(self, level: Any) -> str:
-        """It with one of its levels, for a title."""
+        """The factor with one of its levels, for a title."""
         return level_in_words(self.name, self.label(level))
 
     def label(self, level: Any) -> str:
@@ -105,7 +105,7 @@ class Factor:
 
 
 def time_lines(axes: Axes, frame: pl.DataFrame, x: Factor, lines: Factor | None) -> list[Line2D]:
-    """Draws the mean total time in ms over `x`, one line a level of `lines`, and returns the lines.
+    """Draws the mean total time in ms over `x`, one line per level of `lines`, and returns the lines.
 
     Bands span the least and the greatest replication. Runs that did not complete are left out. Where a
     pattern met no packet the line has a gap and an open mark.

@@ -16,12 +16,12 @@ from rexmit.plot import style
 SIZE = (8.6, 5.6)
 
 COLUMNS = 2_000
-"""Columns of a figure: of the points of a line, each keeps its least and its greatest one."""
+"""Columns of a figure: each keeps the least and the greatest point of a line."""
 
 SHADE = 0.12
 
 MANY = 40
-"""Loss events in a panel from which on their marks are small."""
+"""Loss events in a panel from which their marks are small."""
 
 DETAIL = 4
 """Cycles in the lower panel."""

@@ -68,7 +68,7 @@ def draw(
 def target(out: Path, named: bool) -> tuple[Path, str | None]:
     """The beginning of the names of files, and the format that the ending of `out` says, if it says one.
 
-    Raises UsageError where someone named a file of an ending that is not a format.
+    Raises UsageError where someone named a file whose ending is not a format.
     """
     ending = out.suffix.lower().removeprefix(".")
     for form, known_ending in ENDINGS.items():
@@ -105,10 +105,10 @@ def flows_of(
 
 
 def draw_flow(flow: Flow, stem: Path, forms: Sequence[str], graphs: Sequence[str], view: View) -> list[Path]:
-    """Draws graphs of a connection in each format but pages; files are named `STEM-GRAPH.ENDING`.
+    """Draws graphs of a connection in each format except pages; files are named `STEM-GRAPH.ENDING`.
 
-    With one graph only, its name is left out. A congestion window that is not known is left out of several
-    graphs.
+    With one graph only, its name is left out. Of several graphs, that of an unknown congestion window is left
+    out.
     """
     files: list[Path] = []
     wanted = [known(graph) for graph in graphs]

@@ -44,7 +44,7 @@ LIGHT_INK = ("after-loss", "idle-restart")
 """Where a letter is white."""
 
 MOST_PARTS = 1_200
-"""Of more parts than that, each of as many pieces of the time shows what took most of it."""
+"""Above this, the time is cut into this many pieces, each of which shows what took most of it."""
 
 LEAST_FOR_LETTER = 9.0
 """Points that a part takes along the axis before its letter fits."""
@@ -111,7 +111,7 @@ def band_of(waits: Waits, start_ns: int, span: tuple[float, float]) -> Band:
 
 
 def _cut(waits: Waits, start_ns: int, span: tuple[float, float]) -> Floats:
-    """Begin and end of each row in seconds, within a range; the same where it lies outside."""
+    """Start and end of each row in seconds, within a range; the same where it lies outside."""
     ends: Floats = np.stack([waits.start_ns - start_ns, waits.end_ns - start_ns], axis=1) / 1e9
     return np.clip(ends, *span)
 

@@ -33,7 +33,7 @@ LEAST_COMPLETED = 20
 """Connections that must have ended for a distribution of their times to be one."""
 
 MOST_ABOVE = 2.5
-"""A rate so many times above all flows is told beside the figure, not drawn in it."""
+"""A rate this many times that of the flows is stated beside the figure, not drawn in it."""
 
 MOST_NAMED = 4
 """Transfers that a note under a figure names."""
@@ -119,7 +119,7 @@ def _way(link: dict[str, Any]) -> str:
 def _draw_flows(
     axes: Axes, rates: pl.DataFrame, transfers: pl.DataFrame, begins: Any, edges: Floats
 ) -> list[Line2D]:
-    """One line per connection, or a transfer where there are many."""
+    """One line per connection, or per transfer where there are many."""
     rows = rates.join(transfers.select("connection", "transfer"), on="connection")
     groups = _groups(transfers)
     drawn = []
@@ -253,7 +253,7 @@ def rate_of(scenario: Mapping[str, Any], link: str, from_point: str) -> int | No
 
 
 def _completion_times(results: Results) -> Iterator[tuple[str, Figure]]:
-    """The distribution of completion times, a curve a level of the factor with most levels."""
+    """The distribution of completion times, a curve per level of the factor with most levels."""
     timed, frame = timed_transfers(results, _frame(results, TRANSFERS))
     frame = frame.filter(pl.col("time_ns").is_not_null())
     if frame.is_empty() or frame.group_by("run").len()["len"].max() < LEAST_COMPLETED:  # type: ignore[operator]
@@ -329,13 +329,13 @@ def timed_transfers(results: Results, frame: pl.DataFrame) -> tuple[list[str], p
 
 
 def _some(names: Sequence[str]) -> str:
-    """Names, of many the first."""
+    """Names; of many, the first."""
     more = len(names) - MOST_NAMED
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:MOST_NAMED])} and {more} more"
 
 
 def _scale_times(axes: Axes, times_ns: npt.NDArray[Any]) -> float:
-    """Sets the axis of times up for these, which are to be divided by the number returned."""
+    """Sets up the axis for these times, which are to be divided by the number returned."""
     low, high = max(float(times_ns.min()), 1.0), float(times_ns.max())
     unit, word = (1e9, "s") if low >= 1e9 else (1e6, "ms")
     axes.set_xlabel(f"Flow completion time ({word})")
@@ -391,7 +391,7 @@ def _fairness(results: Results) -> Iterator[tuple[str, Figure]]:
 def fairness_of(results: Results) -> pl.DataFrame | None:
     """Jain's index over the goodputs of all flows of each run, in the column `FAIRNESS`.
 
-    None where flows come and go: they have as much to send as they have, and no share of a link.
+    None where flows come and go: they send what they have, and have no share of a link.
     """
     transfers = results.study["scenario"].get("transfers") or []
     if any(one.get("flows") for one in transfers):
@@ -407,11 +407,11 @@ FAIRNESS = "fairness"
 
 JAIN_LABEL = "Jain's index (1: all alike)"
 JAIN_RANGE = (0.0, 1.0)
-"""Of the colours of all heat maps of the index, so that one colour is one index in all of them."""
+"""Range of colours in all heat maps of the index, so that one colour is one index in all of them."""
 
 
 def _heat_map(frame: pl.DataFrame, name: str, x: Factor, y: Factor) -> Figure:
-    """Means of a response between 0 and 1, a cell a pair of levels, with its number in it."""
+    """Means of a response between 0 and 1, a cell per pair of levels, with its number in it."""
     columns, rows = ([one.levels[at] for at in np.argsort(one.numbers)] for one in (x, y))
     cells = np.full((len(rows), len(columns)), np.nan)
     for left, right, value in frame.group_by(x.column, y.column).agg(pl.col(name).mean()).iter_rows():

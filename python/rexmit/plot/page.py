@@ -23,7 +23,7 @@ from rexmit.plot.trace import About, Part, pack_part
 from rexmit.run.tables import without_marks
 
 FORMAT = 1
-"""Of what a page is told, in `web/src/format.ts`."""
+"""Version of what a page is told, in `web/src/format.ts`."""
 
 
 def write_page(

@@ -100,7 +100,7 @@ def theme_of(name: str) -> Theme:
 
 @contextlib.contextmanager
 def styled(theme: Theme) -> Iterator[None]:
-    """Matplotlib with our settings, and with those of before afterwards."""
+    """Matplotlib with our settings; the former ones are restored afterwards."""
     settings: dict[Any, Any] = {
         "axes.axisbelow": True,
         "axes.edgecolor": theme.ink,

@@ -42,7 +42,7 @@ class Known:
     short: bool
     verdicts: pl.DataFrame | None
     ends: Ends | None = None
-    """Which connection of the run the one is that is packed."""
+    """Which connection of the run is being packed."""
 
     @property
     def told(self) -> dict[str, int]:
@@ -90,7 +90,7 @@ def look(kinds: Sequence[dict[str, Any]], which: Any) -> tuple[list[dict[str, An
 
 
 def places(keys: Any, wanted: Any) -> tuple[Any, Any]:
-    """Where among `keys`, each of which is there once, the wanted stand, and which of those are there."""
+    """Where among `keys`, which do not repeat, the wanted are, and which of the wanted are there."""
     order = np.argsort(keys, kind="stable")
     at = np.searchsorted(keys[order], wanted)
     keep = at < len(keys)

@@ -37,8 +37,8 @@ def queue_tables(verdicts: pl.DataFrame) -> dict[str, Table]:
     """The table of each queue, in the order of `queues_of`: a row for each packet of the link, as in the log.
 
     `entered` is how long after it was offered each packet entered. `stay` is how long it was inside, or
-    `left` how much later it left than the one before it: what has fewer values, and so takes fewer bytes.
-    `place` is 0, or `OUTSIDE` or `INSIDE`; `connection` is -1 of none, and not there where all are of one.
+    `left` how much later it left than the one before it: whichever has fewer values, so takes fewer bytes.
+    `place` is 0, or `OUTSIDE` or `INSIDE`; `connection` is -1 for none, and absent where all are of one.
     """
     rows = verdicts.sort("time_ns", maintain_order=True)
     known = "connection" in rows.columns and rows["connection"].drop_nulls().n_unique() > 1
@@ -51,7 +51,7 @@ def queue_tables(verdicts: pl.DataFrame) -> dict[str, Table]:
         place = np.where(entered < 0, OUTSIDE, np.where(left < 0, INSIDE, 0))
         gone = place == 0
         stay, after = np.where(gone, left - entered, 0), np.where(gone, left - time[0], 0)
-        # Where there is no time the one before holds.
+        # Where there is no time, the one before holds.
         last = np.maximum.accumulate(np.where(gone, np.arange(len(after)), 0))
         steps = np.diff(after[last], prepend=0)
         repeated = len(np.unique(steps)) < len(np.unique(stay))
@@ -129,7 +129,7 @@ def side_of(ends: Ends | None, number: int) -> Ends:
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """The links between points; where hosts hang on one point alone, their own."""
+    """The links between points; where all hosts hang on one point, their own."""
     return [name for name in names if not name.endswith(("/up", "/down"))] or list(names)
 
 

@@ -103,11 +103,11 @@ class Analysis:
 
     @property
     def held(self) -> pl.DataFrame:
-        """One row per time in which one thing held a side of a TCP connection back."""
+        """One row per period in which one thing held a side of a TCP connection back."""
         return self._polars("held")
 
     def why(self, connection: int) -> dict[str, str]:
-        """What held each side of a TCP connection back, a sentence a side with data.
+        """What held each side of a TCP connection back, a sentence per side with data.
 
         Raises UsageError where there is no such connection.
         """

@@ -28,7 +28,7 @@ from rexmit.study.words import in_words
 from rexmit.units import plural
 
 TRIED = ("time_ns", GOODPUT, FAIRNESS, "retransmits", "timeouts", "drops_down", "drops_up", "bytes")
-"""Responses of every study in whose effects people take an interest, the first first; own ones go before."""
+"""Responses of every study whose effects interest people, the most interesting first; own ones go before."""
 
 NAMES = {
     "time_ns": "the transmission time",
@@ -121,7 +121,7 @@ def counted(results: Results) -> tuple[pl.DataFrame, list[str]]:
 def candidates(results: Results, frame: pl.DataFrame) -> list[Quantity]:
     """The responses that an answer may be about, the likeliest first: a study's own, then `TRIED`.
 
-    The transmission time is none of them where all transfers write for a set time: it is that time.
+    The transmission time is not among them where all transfers write for a set time: it is that time.
     """
     numbers = [one for one in responses_of(frame, results.arrow().schema) if one.kind == "number"]
     own = [one for one in numbers if is_own(one.name)]

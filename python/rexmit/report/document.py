@@ -60,7 +60,7 @@ class CheckRow:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of texts with its title ("" for none), and a line below it; without heads it is lines alone."""
+    """A table of texts with its title ("" for none), and a line below it; without heads it is only lines."""
 
     title: str
     heads: Sequence[str]
@@ -97,7 +97,7 @@ class Document:
     checks: list[CheckRow]
     not_covered: list[str]
     notices: list[str] = field(default_factory=list)
-    """What does not hold of a whole, present study: shown first."""
+    """Where this is not the whole study, or not a current one: shown first."""
     no_figures: str = ""
     """Why there are none."""
     unreached: str = ""
@@ -112,7 +112,7 @@ def every_picture(document: Document) -> list[Picture]:
 
 
 def document_of(results: Results, notices: Sequence[str] = (), notes: bool = True) -> Document:
-    """What a report of these results says. `notes` adds to each published number why its tolerance is such.
+    """What a report of these results says. `notes` adds to each published number the reason of its tolerance.
 
     What cannot be had (a figure, the comparison, provenance) is left out, with a notice.
     """
@@ -217,7 +217,7 @@ def _provenance(results: Results, notices: list[str]) -> dict[str, Any]:
 def _pictures(results: Results, notices: list[str]) -> tuple[list[Picture], str]:
     try:
         with tempfile.TemporaryDirectory() as work, warnings.catch_warnings():
-            # matplotlib's own remarks are of no use to who reads the page.
+            # matplotlib's own remarks are of no use to readers of the page.
             warnings.simplefilter("ignore")
             with own_code([results]):
                 files = draw_figures(results, Path(work), ("svg",))

@@ -35,7 +35,7 @@ from rexmit.study.words import in_words
 from rexmit.units import as_numbers, parse_bytes
 
 FORMAT = 1
-"""Of the JSON: `FORMAT` in web/src/format.ts."""
+"""Version of the JSON: `FORMAT` in web/src/format.ts."""
 
 MOST_CELLS = 2_000_000
 """Values of responses that a table of a page may hold: some 10 MB."""
@@ -244,7 +244,7 @@ def _with_names(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
 def _bounded(
     name: str, frame: pl.DataFrame, responses: list[Response], remarks: list[str]
 ) -> tuple[pl.DataFrame, list[Response]]:
-    """As much of a table as a page can bear; `remarks` get what it could not."""
+    """As much of a table as a page can bear; `remarks` say what is left out."""
     if frame.height > MOST_ROWS:
         # Whole replications while they last, so that every combination of levels keeps as many runs.
         every = -(-frame.height // MOST_ROWS)
@@ -267,7 +267,7 @@ def _bounded(
 
 
 def _column(column: pl.Series) -> Column:
-    """A column for a block: numbers, not a number where there is none; texts."""
+    """A column for a block: numbers, NaN where there is none; texts."""
     if column.dtype in (pl.String, pl.Categorical):
         texts: list[str | None] = column.cast(pl.String).to_list()
         return texts

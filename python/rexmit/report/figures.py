@@ -99,7 +99,7 @@ def answer_figure(found: Answer, response: Quantity, title: Sequence[str]) -> Fi
 
 def _of_study(results: Results, out: Path, formats: Sequence[str], runs: Sequence[int]) -> list[Path]:
     study = results.name.partition("/")[0]
-    # Of the package's own studies alone: a name that results bring along chooses nothing else to run.
+    # Only the package's own studies: a name in results must not choose other code to run.
     if results.name not in {entry.name for entry in list_studies()} or not has_module(study, "figures"):
         found = network.draw_network(results, out, formats, runs) if results.spec().measures else []
         if found:

@@ -23,7 +23,7 @@ BYTES_A_ROW = 20
 """What such a row takes in a page, rather more than less."""
 
 SHARE = 0.25
-"""How much of the size that a page may have each of the two tables may take."""
+"""The share of the largest size of a page that each of the two tables may take."""
 
 RATE = "rate_bit_s"
 """Column of a block: the rate of the link, where it has one that does not change."""
@@ -31,7 +31,7 @@ RATE = "rate_bit_s"
 
 @dataclass(frozen=True)
 class OverTime:
-    """The rows of whole runs, by the names of their tables, and why not of all runs."""
+    """The rows of whole runs, by the names of their tables, and why some runs are missing."""
 
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     note: str = ""
@@ -40,7 +40,7 @@ class OverTime:
 def over_time(results: Results, most_bytes: int | None) -> OverTime:
     """The tables over time of as many runs as a page of `most_bytes` can bear, spread over the design.
 
-    Without any frame where nothing was measured over time, or where a single run is too much.
+    There is no frame where nothing was measured over time, or where a single run is too much.
     """
     tables = {one.name: results.detail(one) for one in (TRANSFERS_OVER_TIME, LINKS_OVER_TIME)}
     frames = {name: pl.DataFrame(pl.from_arrow(one)) for name, one in tables.items() if one is not None}
@@ -69,7 +69,7 @@ def _most_rows(most_bytes: int | None) -> int:
 
 
 def _runs_within(results: Results, frames: Mapping[str, pl.DataFrame], most: int) -> list[int]:
-    """Runs whose rows are at most so many of each table; the first replications of all levels come first."""
+    """Runs with at most `most` rows in each table together; the first replications come first."""
     rows: dict[int, int] = {}
     sums = dict.fromkeys(frames, 0)
     counts = {

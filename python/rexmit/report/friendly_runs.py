@@ -86,7 +86,7 @@ def _rows(found: TcpFriendly) -> Iterable[Row]:
 
 
 def _by_parity(parity: str | None, errors: dict[str, float | None]) -> float | None:
-    """The error of the formula that is meant for W; where W is now odd, now even, that between both."""
+    """The error of the formula that is meant for W; where W is now odd, now even, the mean of both."""
     names = {"odd": ["klaver-odd"], "even": ["klaver-even"], "mixed": ["klaver-odd", "klaver-even"]}
     own = [errors.get(name) for name in names.get(parity or "", [])]
     known = [error for error in own if error is not None]

@@ -179,7 +179,7 @@ def _factors(document: Document) -> str:
 
 
 def levels_text(levels: Sequence[str]) -> str:
-    """Levels in a line; of a great many the ends."""
+    """Levels in a line; of a great many, the first ones and the last."""
     if len(levels) <= MOST_LEVELS:
         return ", ".join(levels)
     return f"{', '.join(levels[:20])}, … {levels[-1]}"
@@ -209,7 +209,7 @@ def _fact_table(table: Facts) -> str:
 
 
 def _links(pictures: Sequence[Picture]) -> str:
-    """A way to each figure, where there are many."""
+    """A link to each figure, where there are many."""
     if len(pictures) < 4:
         return ""
     links = " ".join(

@@ -37,7 +37,7 @@ def write_pdf(document: Document, target: Path) -> None:
             made = typst.compile(
                 str(folder / "report.typ"), root=work, format="pdf", ignore_system_fonts=True, timestamp=0
             )
-        except Exception as error:  # typst raises its own, of the text that it was given
+        except Exception as error:  # typst raises its own errors, about the text that it was given
             raise RexmitError(f"{target}: typst cannot set the report: {one_line(error)}") from None
     write_bytes(target, made, resumable=False)
 

@@ -86,7 +86,7 @@ def with_derived(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def responses_of(frame: pl.DataFrame, schema: pa.Schema | None = None) -> list[Response]:
-    """The responses of a table of runs: those that vary first, of these the study's own.
+    """The responses of a table of runs: those that vary first, the study's own ahead of others.
 
     Others follow by their use. A column without any value is left out. `schema` may have meanings, as
     metadata.
@@ -112,7 +112,7 @@ def ranked(frame: pl.DataFrame, names: Sequence[str], schema: pa.Schema | None =
 
 
 def is_own(name: str) -> bool:
-    """Whether a column is none that this package writes: a study's own response, or one that was added."""
+    """Whether a column is not one that this package writes: a study's own response, or one that was added."""
     return name not in _known()
 
 
@@ -137,7 +137,7 @@ def describe(name: str, kind: Kind, schema: pa.Schema | None = None) -> Response
 
 
 def label_of(name: str, schema: pa.Schema | None) -> str | None:
-    """What people call a column that they added; None of others."""
+    """What people call a column that they added; None for others."""
     if schema is None or name not in schema.names:
         return None
     label = (schema.field(name).metadata or {}).get(LABEL)
@@ -167,7 +167,7 @@ def unit_of(name: str, schema: pa.Schema | None = None) -> str:
 
 @cache
 def _known() -> Columns:
-    """Every column of a study's tables by its name, those of runs before others of that name."""
+    """Every column of a study's tables by its name, those of runs rather than others of that name."""
     details = {name: column for one in DETAILS for name, column in one.columns.items()}
     return {**details, FAIRNESS: _FAIRNESS, **responses(), GOODPUT: _GOODPUT}
 

@@ -30,7 +30,7 @@ CHOICES = ("auto", "none", "kept", "first", "all")
 """Which runs a page has, beside lists of numbers."""
 
 AUTO_RUNS = 400
-"""Runs that a page has without a word: some five seconds of work."""
+"""Runs that a page has unless told otherwise: some five seconds of work."""
 
 AHEAD = 4
 """Runs in hand at once, for each core."""
@@ -61,14 +61,14 @@ class RunBlocks:
     blocks: dict[int, str] = field(default_factory=dict)
     note: str = ""
     command: tuple[str, str] | None = None
-    """What stands before the run's number and behind it."""
+    """What stands before the run's number and after it."""
     remarks: list[str] = field(default_factory=list)
 
 
 def run_blocks(results: Results, options: RunsOptions, responses: Sequence[str]) -> RunBlocks:
     """Packs the packets of the runs that are wanted. `responses` are the columns told with each.
 
-    A run that cannot be had is left out with a remark. Raises UsageError for a choice that is none.
+    A run that cannot be had is left out with a remark. Raises UsageError for an unknown choice.
     """
     found = RunBlocks()
     kept = _kept(results)
@@ -176,7 +176,7 @@ def _chosen(results: Results, wanted: str, kept: Collection[int], repeatable: bo
         return [*order, *sorted(set(range(runs)) - set(order))], True
     if wanted == "first":
         return order, len(order) == runs
-    # Without a word only what is quick: a kernel boots for each run.
+    # Unless told otherwise, only what is quick: a kernel boots for each run.
     quick = str(results.study["backend"]) not in ("uml", "kernel")
     chosen = list(dict.fromkeys([*kept, *(order if quick else [])]))
     chosen = chosen[: max(AUTO_RUNS, len(kept))]
@@ -263,7 +263,7 @@ class _Packer:
         return UsageError(f"run {number} is not among these results, or its packets were not kept")
 
     def _made_again(self, again: Again, number: int, path: Path) -> str:
-        """Of a run that failed, the host that sends may have seen nothing: then as the other one saw it."""
+        """The run as the sending host saw it, or, where that saw nothing (a failed run), as the other did."""
         for host in self._hosts:
             try:
                 made = again.run(number, {host: path})

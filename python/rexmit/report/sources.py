@@ -13,7 +13,7 @@ from rexmit.run.unfinished import is_finished, open_unfinished
 def open_folder(folder: Path) -> Results:
     """The results of a folder, of an unfinished one those that are there.
 
-    Raises StoreError where it is none, has no run yet, or is in the layout of a newer version.
+    Raises StoreError where it is not a results folder, has no run yet, or has the layout of a newer version.
     """
     return open_unfinished(folder) if folder.is_dir() and not is_finished(folder) else open_results(folder)
 

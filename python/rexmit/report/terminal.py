@@ -20,7 +20,7 @@ from rexmit.units import plural
 GOOD, BAD, DIM, STRONG = "green", "bold red", "dim", "bold"
 
 WIDE = 150
-"""Columns of a terminal from which on a direction of a connection is a row of a table."""
+"""Columns that a terminal needs for a table with a row for each direction of a connection."""
 
 
 def print_overview(console: Console, overview: Overview, summary: Summary) -> None:

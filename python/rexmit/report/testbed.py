@@ -274,7 +274,7 @@ def _word(value: Any) -> str:
 
 
 def _some(labels: Sequence[object]) -> str:
-    """Levels, of many the ends."""
+    """Levels; of many, the ends."""
     texts = [str(label) for label in labels]
     if len(texts) <= MOST_LEVELS and sum(map(len, texts)) < 120:
         return ", ".join(texts)

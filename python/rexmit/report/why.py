@@ -35,7 +35,7 @@ MOST_PACKETS = 300_000
 def why_lines(results: Results, answer: Answer) -> list[str]:
     """A line for the runs at both ends of the largest effect, or for the first run where nothing varies.
 
-    There are none of runs that are no TCP, that are too long, or whose packets cannot be had again.
+    There are none for runs that are not TCP, that are too long, or whose packets cannot be had again.
     """
     lines = []
     for run, told in _runs(answer):

@@ -21,7 +21,7 @@ from rexmit.run import Results
 from rexmit.run.columns import design_columns
 
 MARGIN = 50_000
-"""Bytes of a page that are kept free of what is not known before it is written."""
+"""Bytes of a page that are kept free for what is not known before it is written."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Columns that somebody adds to the runs of a study: a response of their own beside those of the runs.
+"""Columns that a user adds to the runs of a study: responses of their own besides those of the runs.
 
 They stand in `runs.parquet`, after all others, marked as added: whatever reads the table sees them, and what
-runs a run again compares no value of theirs.
+repeats a run does not compare them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def added_columns(schema: pa.Schema) -> list[str]:
 def with_column(
     table: pa.Table, name: str, given: Given, about: Mapping[str, str | None], *, replace: bool
 ) -> pa.Table:
-    """The table of runs with one column more. Raises UsageError of one line for what cannot be one."""
+    """The table of runs with one more column. Raises UsageError of one line where it cannot be added."""
     _check_name(table.schema, name, replace)
     values = _numbers(name, _values(table, name, given), table)
     told = {key: text for key, text in about.items() if text}
@@ -61,7 +61,7 @@ def with_column(
 
 
 def store(table: pa.Table, folder: Path) -> None:
-    """Writes the table of runs anew, whole or not at all.
+    """Rewrites the table of runs, whole or not at all.
 
     Raises StoreError where the folder cannot be written, UsageError for a study that is not finished.
     """

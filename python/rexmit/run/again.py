@@ -1,4 +1,4 @@
-"""Single runs of results again, exactly as they were, for their packets and tables."""
+"""Single runs of results, run again exactly as they were, for their packets and tables."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TOLD = ("time_ns", "bytes", "packets_down", "packets_up", "retransmits", "drops_
 
 
 class Again:
-    """Runs the runs of some results again. One of these may serve several threads.
+    """Repeats runs of some results. One instance may serve several threads.
 
-    Raises UsageError where no run of them would be the same again: on a real kernel in real time, or on
-    another system than the one that ran them.
+    Raises UsageError where none of the runs would be the same again: on a real kernel in real time, or on a
+    system other than the one that ran them.
     """
 
     def __init__(self, results: Results) -> None:
@@ -46,7 +46,7 @@ class Again:
     def run(self, number: int, files: Mapping[str, Path]) -> dict[str, pa.Table]:
         """Runs it, writes its captures to the files of hosts, and returns its tables `state` and `verdicts`.
 
-        Raises UsageError where its row is another one than the results have: this version of the package, or
+        Raises UsageError where its row differs from that in the results: this version of the package, or
         what it runs on, is then not the one that ran it.
         """
         spec, own = self._as_run(number)
@@ -62,7 +62,7 @@ class Again:
         return backend.tables(own, [kind for kind in ("state", "verdicts") if kind in backend.table_kinds])
 
     def _as_run(self, number: int) -> tuple[StudySpec, int]:
-        """The study and the number under which it was run: of merged results, those of its own seed."""
+        """The study and the number under which it was run: for merged results, those of its own seed."""
         row = self._rows.of(number)
         if SEED_COLUMNS[0] not in row:
             return self._spec, number
@@ -101,7 +101,7 @@ class RowsByRun:
 
 
 def numbers_of(text: str, least: int, most: int) -> Sequence[int]:
-    """Runs by their numbers: `17,18,40..60`. Raises UsageError for what is none of `least` to `most`."""
+    """Runs by their numbers: `17,18,40..60`. Raises UsageError for anything but `least` to `most`."""
     found: dict[int, None] = {}
     for part in text.split(","):
         first, dots, last = part.strip().partition("..")

@@ -34,32 +34,32 @@ from rexmit.run.guests import guest_environment, management_console
 from rexmit.run.processes import end_group, leashed
 
 MARK = b"\x1e"
-"""What a line of an agent begins with; others are of a guest's kernel."""
+"""What a line of an agent begins with; other lines are from a guest's kernel."""
 
 STALL_SECONDS = 60.0
-"""An agent that says nothing new for so long hangs."""
+"""An agent that says nothing new for this long hangs."""
 
 FIRST_BLOCK = 16
 AIM_SECONDS = 15.0
 """Time that one agent should work before another takes its place: starting a guest takes half a second."""
 
 _GATHER_SECONDS = 0.003
-"""Between two looks at what an agent says: what came meanwhile is taken together, at one waking."""
+"""Time between two looks at what an agent says: what came meanwhile is taken in one wake-up."""
 
 _PIPE = 1 << 20
-"""Bytes that may wait until then, where the system gives so much."""
+"""Bytes that may wait until then, where the system allows that many."""
 
 _START, _ANSWER = b'{"start":', b'{"run":'
-"""What a line begins with that says that a run begins, and one with its answer; its number follows."""
+"""What the line that announces a run begins with, and that with its answer; the run's number follows."""
 
 _DYING_SECONDS = 5.0
-"""How long a process may take to end that has closed its output."""
+"""How long a process that has closed its output may take to end."""
 
 _WORDS = 1000
 """Lines that are kept of what it said: a panic's comes first, and its registers and stacks are long."""
 
 TRIES = 2
-"""How often a run is tried that takes its agent down."""
+"""How often a run that takes its agent down is tried."""
 
 Launch = Callable[[Path, Path], "list[str]"]
 """Gives the command of an agent for a job file and a folder for what the process needs beside it."""
@@ -107,8 +107,8 @@ class Crew:
     `launch` gives an agent's command. `make` makes the job of a run. Iterate over :meth:`work`. Agents
     that are `pinned` stay on a core each. An agent gets runs of one `kind` only, such as those of one kernel.
     `study` is what jobs without a scenario are runs of: `design`, `replications`, `seed`. The first agent
-    gets `block` runs, and later ones what the time of the others lets expect. Of runs that are `of_programs`,
-    one that hangs is not tried again: a program does not sleep there.
+    gets `block` runs, and later ones as many as the times of others suggest. Where runs are `of_programs`,
+    one that hangs is not tried again: it has a program that does not sleep.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Crew:
         self._answers.put(None)
 
     def _take(self) -> list[int]:
-        """Runs for an agent: from the first on that waits, those of its kind."""
+        """Runs for an agent: the first one that waits, and others of its kind."""
         with self._lock:
             waiting = [todo for todo in self._todo.values() if todo]
             if not waiting:
@@ -239,7 +239,7 @@ class Crew:
 
 
 def last_words(said: Sequence[str]) -> str:
-    """The line that says why a process ended, of all that it has said, or the last; nothing without any."""
+    """The line of all that a process said that tells why it ended, else the last; nothing without any."""
     return _telling(said) or next((line.strip() for line in reversed(said) if line.strip()), "")
 
 
@@ -258,7 +258,7 @@ def _signal_name(number: int) -> str:
 
 
 def _widen(descriptor: int) -> None:
-    """Lets much wait in a pipe, so that who writes to it need not."""
+    """Lets much wait in a pipe, so that its writer need not."""
     if sys.platform == "linux":
         import fcntl
 
@@ -357,7 +357,7 @@ class Agent:
                 time.sleep(_GATHER_SECONDS)
 
     def _marked(self, text: bytes) -> bytes:
-        """What follows the mark in a line; nothing where it has none, which are words of a guest's kernel."""
+        """What follows the mark in a line; nothing where it has none: that is a guest's kernel's line."""
         words, mark, line = text.strip(b"\r").partition(MARK)
         if not mark and words.strip():
             self._words.append(words.decode(errors="replace").strip())

@@ -48,14 +48,14 @@ Step = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class BackendOptions:
-    """What a backend is told beside the study.
+    """What a backend is told besides the study.
 
-    `allow_unsupported` runs a study all the same whose settings the backend cannot have. `keep` is what a
+    `allow_unsupported` runs a study even where the backend cannot have its settings. `keep` is what a
     backend writes down while a run happens, where running it again would not give the same. `state_at` says
     when state is noted: `changes`, `writes` or an interval. `kernel` names the kernel of guests where their
     hosts name none; of several that a name means, one whose hash is in `kernels` is taken. Without
-    `programs`, a study whose hosts have programs for their stacks is refused: whoever opens a stranger's
-    results starts none.
+    `programs`, a study whose hosts have programs for their stacks is refused: opening a stranger's results
+    starts none.
     """
 
     allow_unsupported: bool = False
@@ -86,7 +86,7 @@ class Backend(Protocol):
         """The scenario of run 0 with every default filled in."""
 
     def facts(self) -> dict[str, Any]:
-        """What of the backend decides its results, for the record of a study."""
+        """The facts about the backend that decide its results, for the record of a study."""
 
     def sweep(self, runs: range, jobs: int, stopped: Callable[[], bool]) -> Iterator[tuple[range, pa.Table]]:
         """Runs them and yields finished ones: a row for each, in order (run, replication, the responses).
@@ -95,7 +95,7 @@ class Backend(Protocol):
         """
 
     def unreached(self) -> list[tuple[str, int]]:
-        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
+        """What patterns named but no packet matched in the runs so far: a text, and in how many of them."""
 
     def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
         """Runs one run again, writes a capture at each host whose name has a file, and returns its row.
@@ -155,10 +155,10 @@ class ModelBackend:
 
     def check(self, step: Step) -> list[str]:
         """Warnings of the native code, which builds every run's scenario to find errors."""
-        # A design over positions has the level 0 for "no loss": meant so, and no reason for a warning.
+        # A design over positions has the level 0 for "no loss": intended, and no reason for a warning.
         factors = [_without_none(factor) if factor.is_position else factor for factor in self._design.factors]
         changed = any(one is not own for one, own in zip(factors, self._design.factors, strict=True))
-        # A second plan takes as much memory again, which tells where a factor has a million levels.
+        # A second plan takes as much memory again, which matters where a factor has a million levels.
         plan = self._plan_of(factors) if changed else self._plan
         try:
             points = plan.points()
@@ -228,7 +228,7 @@ class ModelBackend:
         return scenario
 
     def facts(self) -> dict[str, Any]:
-        """The versions of third parties' stacks that hosts have, beside that of the package."""
+        """The versions of third parties' stacks that hosts have, besides that of the package."""
         known = third_parties()
         versions = {name: known[name].version for name in self._plan.stacks() if name in known}
         programs = {STACK_PROGRAMS: told_by_programs(self._spec)} if self.has_stack_programs else {}
@@ -259,7 +259,7 @@ class ModelBackend:
             raise self._wrong(error) from None
 
     def unreached(self) -> list[tuple[str, int]]:
-        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
+        """What patterns named but no packet matched in the runs so far: a text, and in how many of them."""
         return self._plan.unreached()
 
     def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
@@ -316,7 +316,7 @@ def open_backend(name: str, spec: StudySpec, options: BackendOptions | None = No
 
 
 def as_recorded(study: Mapping[str, Any], programs: bool = False) -> BackendOptions:
-    """Options by which a backend has the kernels of which a study.json tells, as far as they are here.
+    """Options that give a backend the kernels named in a study.json, as far as they are here.
 
     `programs` says that its programs may be started: this process has run them already.
     """

@@ -1,4 +1,4 @@
-"""A merged results folder: written under another name beside its place, then renamed; what goes along."""
+"""A merged results folder: written under another name beside its place, then renamed; its other files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_ALL = re.compile(r"study\.json|study\.toml|provenance\.json|[a-z]+\.parquet"
 def written_beside(out: Path) -> Iterator[Path]:
     """A folder that gets the name `out` at the end of the block, or goes if it fails.
 
-    One that a kill left is used anew.
+    One that a kill left is reused.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise StoreError(f"{out}: is there already; choose another --out")
@@ -98,7 +98,7 @@ def keep_files(source: Path, folder: Path, number: Callable[[int], int | None]) 
 
 
 def provenance_of(results: Results) -> dict[str, Any] | None:
-    """That of results that are merged; None where the file is gone: they are good without it."""
+    """The provenance of results to be merged; None where the file is gone: they are good without it."""
     try:
         return results.provenance()
     except RexmitError:

@@ -14,10 +14,10 @@ from rexmit.kernel import Kernel, find_kernel
 from rexmit.study import Factor, StudySpec
 
 SETTING = "linux.version"
-"""What names a kernel, of a host."""
+"""The setting of a host that names a kernel."""
 
 _KERNEL = "linux:"
-"""What begins the name of a kernel where that of a profile stands."""
+"""What the name of a kernel begins with where a profile's would stand."""
 
 
 class ChosenKernels:
@@ -131,14 +131,14 @@ def written_hosts(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def named_by(scenario: Mapping[str, Any], host: str) -> str | None:
-    """What a host names; None where that is nothing, or no text, which the scenario's check refuses."""
+    """The kernel that a host names; None for none, or for non-text, which the scenario's check refuses."""
     table = _at(scenario, "hosts", host)
     found = of_profile(table) or _at(table, *SETTING.split("."))
     return found if isinstance(found, str) and found else None
 
 
 def of_profile(table: Any) -> str | None:
-    """The name of a kernel that stands for a host's profile, perhaps empty; None where a profile does."""
+    """The name of a kernel in place of a host's profile, perhaps empty; None where there is a profile."""
     stack = _at(table, "stack")
     profile = stack.get("inherits") if isinstance(stack, Mapping) else stack
     if isinstance(profile, str) and profile.startswith(_KERNEL):

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 FETCH_SECONDS = 1.0
 FETCH_TRIES = 60
-"""Rows of a finished chunk may take so long to come, while the worker that has them is there."""
+"""How long, and how often, rows of a finished chunk are asked for while the worker that has them is there."""
 
 GRACE_SECONDS = 30.0
-"""How long a sweep waits where no worker is left: one that died is often started anew."""
+"""How long a sweep waits where no worker is left: one that died is often restarted."""
 
 CHUNKS_A_THREAD = 3
 """Chunks that wait or run, for each thread of the workers: none is idle, and all can be held."""
@@ -63,7 +63,7 @@ class _Chunk:
 
 @dataclass
 class _Worker:
-    """A worker that was asked what it can. `lacks` is None where it can run the study."""
+    """A worker that was asked what it can run. `lacks` is None where it can run the study."""
 
     threads: int
     host: str
@@ -76,7 +76,7 @@ class Cluster:
     """A connection to a cluster, for one sweep. Use it as a context."""
 
     def __init__(self, address: str, work: Work, backend: Backend) -> None:
-        """`backend` is the one here: the facts of a worker's must be the same."""
+        """`backend` is the local one: a worker's must have the same facts."""
         real = not is_virtual(backend.name)
         self.address = address
         self._work = work
@@ -124,7 +124,7 @@ class Cluster:
         return f"on {count} worker{'' if count == 1 else 's'}"
 
     def unreached(self) -> list[tuple[str, int]]:
-        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
+        """What patterns named but no packet matched in the runs so far: a text, and in how many of them."""
         return self._unreached.texts()
 
     def facts(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class Cluster:
         yield chunk.runs, rows_of(answer)
 
     def _fetched(self, future: Any) -> Any:
-        """The answer of a finished chunk; None where it went with its worker."""
+        """The answer of a finished chunk; None where it was lost with its worker."""
         for _ in range(FETCH_TRIES):
             with suppress(TimeoutError):
                 return future.result(timeout=FETCH_SECONDS)
@@ -259,7 +259,7 @@ class Cluster:
         return {name: worker for name, worker in self._workers.items() if worker.lacks is None}
 
     def _look(self) -> None:
-        """Asks who is there, and what newcomers can; chunks that nobody may run any more wait again."""
+        """Asks who is there, and what newcomers can run; chunks that nobody may run any more wait again."""
         try:
             there: dict[str, int] = self._client.nthreads()
         except Exception as error:
@@ -290,7 +290,7 @@ class Cluster:
             )
 
     def _asked(self, new: dict[str, int]) -> dict[str, _Worker]:
-        """What each of these workers can; versions first, since another one may not know the question."""
+        """What each of these workers can run; versions first, as one of another may not know the question."""
         versions = self._run(metadata.version, ("rexmit",), list(new))
         ours = metadata.version("rexmit")
         same = [name for name in new if versions.get(name) == ours]

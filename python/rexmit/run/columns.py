@@ -17,7 +17,7 @@ SEED_COLUMNS = tuple(SEEDS)
 """What tells the runs of merged results apart, where one seed and the replication do not."""
 
 FIRST_RESPONSE = "completed"
-"""With this column the responses of a run begin."""
+"""The column with which the responses of a run begin."""
 
 
 class FactorColumns:
@@ -69,9 +69,9 @@ def level_table(factor: Factor) -> pa.Table:
 
 
 def design_columns(columns: Sequence[str]) -> list[str]:
-    """Of the columns of a study's table those that say which run it is: all before the responses.
+    """The columns of a study's table that say which run it is: all before the responses.
 
-    None where there are no responses, as in a table that was put together otherwise.
+    Empty where there are no responses, as in a table that was put together in another way.
     """
     return list(columns[: columns.index(FIRST_RESPONSE)]) if FIRST_RESPONSE in columns else []
 

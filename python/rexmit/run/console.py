@@ -1,4 +1,4 @@
-"""The management console of a guest's kernel, which tells what runs while the guest's clock stands."""
+"""The management console of a guest's kernel, which tells what runs while the guest's clock stands still."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OWN = ("", "swapper", "rexmit-guest", "_guest")
 
 
 def spinning(console: Path) -> str:
-    """That a program runs and does not sleep, in words that follow others; nothing where that is not so."""
+    """Words to append that say that a program runs and does not sleep; nothing where that is not so."""
     program = running(console)
     return "" if program in _OWN else f": {program} runs and does not sleep, so the clock stands still"
 

@@ -17,7 +17,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def idle_core() -> Iterator[int | None]:
-    """The core that is least at work and not lent to another guest of this process; None if none is left."""
+    """The least busy core that is not lent to another guest of this process; None if none is left."""
     core = _take()
     try:
         yield core
@@ -40,7 +40,7 @@ def _take() -> int | None:
 
 
 def _idle() -> dict[int, int]:
-    """Ticks that each core had nothing to do."""
+    """Ticks in which each core had nothing to do."""
     found = {}
     for line in _STAT.read_text().splitlines():
         name, *numbers = line.split()

@@ -24,7 +24,7 @@ class Detail:
     hint: str
     """What to write in a scenario to get it."""
     nothing: str
-    """What there is not where a study has none of it."""
+    """What is missing, in words, where a study has none of it."""
     asked: Callable[[StudySpec], bool] | None = None
     """Whether a study asks for it, where that is not the key `name` of a scenario."""
 
@@ -66,7 +66,7 @@ class Detail:
         return runs.append_column(pa.field(self.column, self.nested), column)
 
     def nested_column(self, runs: int, rows: pa.Table | None, first: int = 0) -> pa.ListArray | None:
-        """The rows of so many runs, numbered from `first`, as a column of theirs; None of none."""
+        """The rows of this many runs, numbered from `first`, as a column of the runs; None without rows."""
         if rows is None:
             return None
         counts = np.zeros(runs + 1, dtype=np.int32)

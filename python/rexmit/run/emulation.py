@@ -50,7 +50,7 @@ class ProgramAt:
 class EmulationOptions:
     """What is to be emulated: `path`, a scenario's, or `network`, a scenario. Times are in ns.
 
-    `hosts` are those of which there are captures, by their number; `host_names` is what programs see as
+    `hosts` are those with captures, by their number; `host_names` is what programs see as
     /etc/hosts. `virtual` runs it in a guest whose clock is virtual.
     """
 
@@ -88,7 +88,7 @@ class Listener:
 
 
 class EmulationError(RexmitError):
-    """The emulation could not be, or broke off."""
+    """The emulation could not be set up, or broke off."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)
@@ -99,7 +99,7 @@ def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
     """Runs an emulation to its end and returns its last words.
 
     They are `code`, `summary`, `invalid`, `unreached`, and `device`: `tun`, `veth`, None between interfaces.
-    Raises EmulationError where it could not be, or broke off.
+    Raises EmulationError where it could not be set up, or broke off.
     """
     if options.verdicts is not None:
         if not options.verdicts.resolve().parent.is_dir():
@@ -125,12 +125,12 @@ def emulate(options: EmulationOptions, listener: Listener) -> dict[str, Any]:
 
 
 def records() -> Path | None:
-    """Where emulations write what is to be undone after a kill; None without root, where nothing ever is."""
+    """Where emulations write what is to be undone after a kill; None without root, where nothing is."""
     return Path("/run/rexmit") if os.geteuid() == 0 else None
 
 
 def probe() -> dict[str, Any]:
-    """Whether emulations can be here, by making the parts of one.
+    """Whether emulations are possible here, found by making the parts of one.
 
     The answer has `carrier` (`tun` or `veth`), `closed` (why there is no TUN device), `rootless` and
     `own_proc` (programs see their own processes in /proc), or `wrong` alone: why there can be none.
@@ -156,7 +156,7 @@ def _job(options: EmulationOptions, folder: Path) -> dict[str, Any]:
     names = None
     if options.host_names is not None:
         names = folder / "hosts"
-        # For programs of whoever they are.
+        # Readable by programs, whoever runs them.
         put(names, options.host_names, 0o644)
     chosen = asdict(options)
     for key in ("capture", "verdicts", "environment", "virtual", "hosts"):
@@ -217,7 +217,7 @@ def _run_virtual(options: EmulationOptions, guest: Guest, folder: Path, listener
 def _now_and_then(
     show: Callable[[dict[str, Any]], None], beat_ns: int | None
 ) -> Callable[[dict[str, Any]], None]:
-    """Shows some of what comes: one for each beat of this machine's clock, or none."""
+    """Shows some of the events: one for each beat of this machine's clock, or none without a beat."""
     due = time.monotonic() + (beat_ns or 0) / 1e9
 
     def hear(now: dict[str, Any]) -> None:
@@ -255,11 +255,11 @@ class _Last:
             self._last = event
 
     def nothing(self) -> bool:
-        """It has not had a last word."""
+        """True where there has been no last word."""
         return self._last is None
 
     def over(self, otherwise: str) -> dict[str, Any]:
-        """What came of it. Raises EmulationError where nothing did: with its word, or else this one."""
+        """What came of it. Raises EmulationError where nothing did: with its word, else `otherwise`."""
         if self._last is None:
             raise EmulationError(otherwise)
         if "wrong" in self._last:

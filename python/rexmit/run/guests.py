@@ -1,6 +1,6 @@
 """Guests: the command that starts an agent as the first process of a kernel with a virtual clock.
 
-A guest's root is this machine's, as far as its kernel's process can reach that. So this process is shut in
+A guest's root is this machine's, as far as its kernel's process can reach that. So that process is shut in
 (`_cage.py`): not even a program that takes over the guest's kernel can write to more than the named folders.
 """
 
@@ -37,7 +37,7 @@ pressure.
 
 @dataclass(frozen=True)
 class Reach:
-    """What a guest reaches of this machine beside its own folder.
+    """What a guest reaches of this machine besides its own folder.
 
     It may write to the folders `writable`. Of other files it sees those that are `readable`, or all that the
     user may read where that is None.
@@ -64,8 +64,8 @@ def open_because() -> str | None:
 def guest_environment(folder: Path) -> dict[str, str]:
     """The environment of the command: it says where a guest's memory lies, a file that has no name any more.
 
-    That is a file system in memory of the guest's own. Where it cannot be shut in, it is where files are
-    memory themselves, if there is room and code may be run from it, else `folder`.
+    That is an in-memory file system of the guest's own. Where guests cannot be shut in, it is the machine's
+    /dev/shm, if it has room and code may be run from it, else `folder`.
     """
     if open_because() is None:
         return {**os.environ, "TMPDIR": str(folder / "memory")}
@@ -88,7 +88,7 @@ def guest_command(
 ) -> list[str]:
     """The command that boots `kernel` with an agent as its first process, which `does` the job in a file.
 
-    It does `runs` or `emulate`. The rest is as `shut_in` has it.
+    `does` is `runs` or `emulate`. The rest is as for `shut_in`.
     """
     return shut_in(kernel, _agent_words(does, job), folder, reach, memory, **clock)
 
@@ -98,7 +98,7 @@ def guests_command(
 ) -> list[str]:
     """The command that boots a guest for each of these jobs, one after another, whose agents run them.
 
-    With each job stands what the clock of its guest shows first, ns since 1970.
+    Each job comes with what the clock of its guest shows first, ns since 1970.
     """
     file = folder / "guests"
     booted = [
@@ -159,7 +159,7 @@ def shut_in(
 ) -> list[str]:
     """The command that boots `kernel`, shut in, with `first` as `boot_command` has it.
 
-    `folder` is for what the guest needs beside; its management console is `uml/guest/mconsole` in it.
+    `folder` is for what else the guest needs; its management console is `uml/guest/mconsole` in it.
     Of `clock`, `seed` is that of its random numbers until an agent sets another, `start` what it shows first,
     ns since 1970.
     """
@@ -181,7 +181,7 @@ def _booted(kernel: Kernel, first: Sequence[str], folder: Path, memory: str, **c
 def _caged(command: list[str], folder: Path, reach: Reach, memory: str) -> list[str]:
     if open_because() is not None:
         return command
-    # What lies in it beside the guest's own memory is small.
+    # What lies in it besides the guest's own memory is small.
     room = (int(memory[:-1]) << {"M": 20, "G": 30}[memory[-1]]) + (16 << 20)
     return script_command("_cage.py", json.dumps(_plan(folder, room, reach)), *command)
 
@@ -192,7 +192,7 @@ def management_console(folder: Path) -> Path:
 
 
 def of_this_system(more: Iterable[Path]) -> tuple[Path, ...]:
-    """What a guest needs to see beside its files: the libraries of the system, and these."""
+    """What a guest needs to see besides its files: the libraries of the system, and these."""
     return tuple(dict.fromkeys([*map(Path, _SYSTEM), *more]))
 
 
@@ -203,7 +203,7 @@ def _plan(folder: Path, memory: int, reach: Reach) -> dict[str, object]:
 
 
 NAME = "guest"
-"""Of a guest, for its kernel."""
+"""The name of a guest, for its kernel."""
 
 _FAST = Path("/dev/shm")
 _ROOM = 2 << 30

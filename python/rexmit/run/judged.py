@@ -1,4 +1,4 @@
-"""Captures of real kernels' runs that are judged for their retransmissions, and then are gone."""
+"""Captures of real kernels' runs that are judged for their retransmissions, and then removed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rexmit.run.capture import hosts_of
 class JudgedCaptures:
     """Asks runs for captures at the hosts that send, and judges them as `rexmit analyze` does.
 
-    Use it as a context: its captures lie in a folder that goes at its end. What a run captures anyway is
+    Use it as a context: its captures lie in a folder that is gone at its end. What a run captures anyway is
     judged where it is, and stays.
     """
 
@@ -53,7 +53,7 @@ class JudgedCaptures:
         return {**options, "captures": captures}
 
     def take(self, run: int, answered: bool) -> list[dict[str, Any]]:
-        """The rows of a run that is over, whose captures go; none where it left no whole captures."""
+        """The rows of a run that is over, whose captures are removed; none where it left none whole."""
         text, judged, own = self._runs.pop(run, ("", {}, []))
         try:
             there = {host: path for host, path in judged.items() if Path(path).exists()}

@@ -18,7 +18,7 @@ from rexmit.tables.arrow import from_lists
 
 @dataclass
 class Keep:
-    """Of which runs captures and tables are kept in the results folder `out`: `none`, `failed` or `all`.
+    """Which runs' captures and tables are kept in the results folder `out`: `none`, `failed` or `all`.
 
     Use it as a context: captures are made in a temporary folder, and what is kept goes into `out`.
     """

@@ -1,4 +1,4 @@
-"""Linux as the stack of a host beside any other: how the kernels are booted that such hosts name."""
+"""Linux as the stack of a host beside any other: how the kernels that such hosts name are booted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rexmit.run.stacks import LINUX, MODEL
 from rexmit.study import StudySpec
 
 PATCH = "engine-steps"
-"""The patch by which a kernel's time goes in steps."""
+"""The patch by which a kernel's time advances in steps."""
 
 
 class KernelStacks:
@@ -52,7 +52,7 @@ def provide_for(scenario: Mapping[str, Any]) -> None:
 def provide(
     names: Iterable[str | None], default: str | None = None, prefer: Sequence[str] = ()
 ) -> list[Kernel]:
-    """Makes known the kernels of these names; that of None is `default`. All of them, each once."""
+    """Makes known the kernels of these names, `default` for None. Returns all of them, each once."""
     found: dict[Kernel, None] = {}
     for name in sorted(names, key=lambda name: name or ""):
         kernel = find_kernel(name=name or default, prefer=prefer)
@@ -77,7 +77,7 @@ def missing() -> str | None:
 
 
 def _named_in(scenario: Mapping[str, Any], code: str) -> set[str | None]:
-    """What the hosts name that run a kernel, where those that choose no code run `code`."""
+    """The kernels named by hosts that run one, where those that choose no code run `code`."""
     tables = {host: scenario["hosts"][host] for host in written_hosts(scenario)}
 
     def runs_a_kernel(table: Any) -> bool:
@@ -89,7 +89,7 @@ def _named_in(scenario: Mapping[str, Any], code: str) -> set[str | None]:
 
 @cache
 def _boot(kernel: Kernel) -> tuple[list[str], list[tuple[str, str]]]:
-    """The command that boots a kernel, and what its environment has beside this process's."""
+    """The command that boots a kernel, and what its environment has besides this process's."""
     folder = _folder()
     environment = guest_environment(folder)
     more = [(key, value) for key, value in environment.items() if os.environ.get(key) != value]
@@ -98,7 +98,7 @@ def _boot(kernel: Kernel) -> tuple[list[str], list[tuple[str, str]]]:
 
 @cache
 def _folder() -> Path:
-    """A folder of the guests of this process, which goes with it."""
+    """A folder of the guests of this process, removed when it ends."""
     stack = ExitStack()
     atexit.register(stack.close)
     return stack.enter_context(temporary_folder())

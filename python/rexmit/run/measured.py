@@ -282,7 +282,7 @@ def _stat(stat: str, values: Floats, which: Truths, rows: _Rows) -> Floats:
     values = np.append(values[order], np.nan)
     counts = np.bincount(run, minlength=rows.count)
     first = np.cumsum(counts) - counts
-    # Between two values as far as the quantile lies between them.
+    # Between two values, in proportion to where the quantile lies.
     at = _QUANTILES.get(stat, 1.0) * np.maximum(counts - 1, 0)
     low = np.floor(at).astype(np.int64)
     high = np.minimum(low + 1, np.maximum(counts - 1, 0))
@@ -322,7 +322,7 @@ def _convergence(one: Measure, rows: _Rows, _: _Ideal) -> Floats:
 
 
 class _Ideal:
-    """In which time each connection could have delivered its bytes, alone and without queues."""
+    """The time in which each connection could have delivered its bytes, alone and without queues."""
 
     def __init__(self, spec: StudySpec) -> None:
         self._spec = spec
@@ -335,7 +335,7 @@ class _Ideal:
                 self._places.append((repeat, len(factor.levels)))
 
     def times(self, rows: _Rows, which: Truths) -> Floats:
-        """Ideal completion times in ns of these connections, not a number of others and of unknown ones."""
+        """Ideal completion times in ns of these connections, not a number for others and for unknown ones."""
         table, size = rows.transfers, rows.transfers.numbers("bytes")
         found = np.full(len(size), np.nan)
         places = np.flatnonzero(which)
@@ -373,7 +373,7 @@ class _Ideal:
         return self._ways[variant]
 
     def _variants(self, runs: Integers) -> Integers:
-        """A number for each run; runs of one number have the same links."""
+        """A number for each run; runs with the same number have the same links."""
         found = np.zeros(len(runs), dtype=np.int64)
         for repeat, levels in self._places:
             found = found * levels + runs // repeat % levels

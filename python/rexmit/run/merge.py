@@ -46,7 +46,7 @@ from rexmit.study.factors import Factor, factor_to_record
 from rexmit.units import as_numbers
 
 OWN = ("scenario", "factors", "replications", "seed", "seeds", "runs")
-"""What in the records of two results of one study may differ; the first two are compared by themselves."""
+"""What may differ in the records of two results of one study; the first two are compared by themselves."""
 
 TEXTS = ("title", "source", "question", "description")
 
@@ -125,7 +125,7 @@ def _open(folders: Sequence[Path]) -> list[_Source]:
 
 
 def _check_apart(sources: Sequence[_Source]) -> None:
-    """Runs of a sequence depend on those before them, which others would come between."""
+    """Runs of a sequence depend on those before them; merged, others would come in between."""
     for source in sources:
         if "sequence" in source.results.study:
             raise StoreError(
@@ -172,7 +172,7 @@ def _differs(first: _Source, other: _Source, difference: str) -> StoreError:
 
 
 def _joined_factors(sources: Sequence[_Source]) -> tuple[Factor, ...]:
-    """The factors with the levels of all: rising where each has them so, else in the order of the folders."""
+    """The factors with the levels of all: ascending where each has them so, else in order of the folders."""
     joined = []
     for versions in zip(*(source.factors for source in sources), strict=True):
         levels: dict[str, tuple[Any, Any]] = {}
@@ -190,7 +190,7 @@ def _joined_factors(sources: Sequence[_Source]) -> tuple[Factor, ...]:
 
 
 def _heights(labels: Sequence[Any], rising: bool = False) -> list[float] | None:
-    """The labels as numbers in one unit; None where they are none, or where they should rise and do not."""
+    """The labels as numbers in one unit; None where they are not numbers, or should rise and do not."""
     numbers = as_numbers(labels)
     if numbers is not None:
         heights = [float(value) for value in numbers[1]]
@@ -248,7 +248,7 @@ def _rows_of(number: int, source: _Source, factors: tuple[Factor, ...]) -> pl.Da
 
 
 def _without_equal(rows: pl.DataFrame, sources: Sequence[_Source], skip: bool) -> pl.DataFrame:
-    """The rows without those of runs that stand before them.
+    """The rows without those of runs that earlier rows already hold.
 
     Raises StoreError where there are any and they are not to be skipped, or where they do not agree.
     """
@@ -256,7 +256,7 @@ def _without_equal(rows: pl.DataFrame, sources: Sequence[_Source], skip: bool) -
     assert isinstance(whole, pl.DataFrame)
     key = ["point", "seed", "replication"]
     if is_real_time(sources[0].results.study["backend"]):
-        # The same seed is not the same run there: only the same numbers are.
+        # There, the same seed does not make the same run: only the same values do.
         rows = rows.with_columns(whole.hash_rows().alias("digest"))
         key.append("digest")
     rows = rows.with_columns(pl.col("row").first().over(key).alias("first"))

@@ -55,7 +55,7 @@ class _Part:
 def shards_among(folders: Sequence[Path]) -> bool:
     """True if these folders are shards of a study.
 
-    Raises StoreError where some are and others are none.
+    Raises StoreError where some are and others are not.
     """
     are = [shard_of(read_study(folder)) is not None for folder in folders]
     if any(are) and not all(are):

@@ -66,8 +66,8 @@ def what_it_can(work: Work) -> dict[str, Any]:
 def run_chunk(work: Work, start: int, stop: int) -> dict[str, Any]:
     """Runs these runs.
 
-    Returns the `worker`, `rows` (an Arrow stream), `unreached`, `seconds`, of which `setup` before the first
-    run, or what went `wrong`.
+    Returns the `worker`, `rows` (an Arrow stream), `unreached`, `seconds` and `setup` (their part before the
+    first run), or what went `wrong`.
     """
     began = time.monotonic()
     try:

@@ -21,11 +21,11 @@ from rexmit.inputs import TABLE, Kind, check_file
 ROWS_A_GROUP = 1 << 16
 
 LARGEST_GROUP = 64 << 20
-"""Bytes in memory after which a group of a part ends early: rows with much nested in them."""
+"""Bytes in memory after which a group of a part ends early: for rows with much nested in them."""
 
 
 def table_schema(path: Path, kind: Kind = TABLE) -> pa.Schema:
-    """The columns of a Parquet file. Raises the kind's error for no regular file, and those of Arrow."""
+    """The columns of a Parquet file. Raises the kind's error where it is not a regular file, and Arrow's."""
     check_file(path, kind)
     with _in_utf8():
         return pq.read_schema(path)
@@ -60,7 +60,7 @@ def whole_table(path: Path, kind: Kind = TABLE) -> pa.Table:
 
 @contextmanager
 def _in_utf8() -> Iterator[None]:
-    """What Arrow says where names in a file are not text is an error of Arrow, as every other damage."""
+    """Turns the error for names in a file that are not text into one of Arrow's, like all other damage."""
     try:
         yield
     except UnicodeError:

@@ -19,7 +19,7 @@ from rexmit.inputs import RUN_TABLE, TABLE, Kind
 from rexmit.run.parquet import GroupWriter, table_file, table_metadata, table_schema
 
 JOINED_AT_ONCE = 32
-"""So many neighbours become one file."""
+"""How many neighbours become one file."""
 
 GROWTH = 16
 MOST_PARTS = 512
@@ -80,7 +80,7 @@ class Parts:
                 yield range(int(match[1]), int(match[2]))
 
     def _join(self, parts: Sequence[range]) -> None:
-        """Makes one file of neighbours; whoever is killed in between leaves the runs there, once or twice."""
+        """Makes one file of neighbours; a kill in between leaves the runs there, once or twice."""
         whole = range(parts[0].start, parts[-1].stop)
 
         def write(file: IO[bytes]) -> None:

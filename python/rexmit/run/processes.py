@@ -16,7 +16,7 @@ from rexmit import _native
 _SCRIPTS = Path(__file__).resolve().parents[1]
 
 _DYING_SECONDS = 5.0
-"""How long what a process has started may take to end once it is killed: one in the kernel ends late."""
+"""How long a process's descendants may take to end once killed: one in the kernel ends late."""
 
 
 def agent_command(place: str, job: Path, *more: object) -> list[str]:
@@ -45,14 +45,14 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _lives(group: int) -> bool:
-    """Whether a process of the group still runs; one that has ended and waits to be asked for does not."""
+    """Whether a process of the group still runs; one that has ended and waits to be reaped does not."""
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
         return False
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            # Behind the command, which stands in parentheses: state, parent, group.
+            # After the command, which stands in parentheses: state, parent, group.
             state, _, of = entry.read_text(errors="replace").rpartition(") ")[2].split(" ")[:3]
             if int(of) == group and state not in "ZX":
                 return True

@@ -16,7 +16,7 @@ from rexmit.kernel import Kernel
 from rexmit.run.guests import Reach, guests_command
 
 MEMORY = "512M"
-"""Memory of a guest; what is not touched costs nothing, but its kernel starts the later the more there is."""
+"""Memory of a guest; what is not touched costs nothing, but the more there is, the later it starts."""
 
 IN_GUEST = Path("/run/rexmit")
 """Where programs in a guest have their temporary folders: in the guest's memory."""
@@ -49,7 +49,7 @@ def place_of(
 
 
 def start_of(scenario: Mapping[str, Any]) -> int:
-    """What the clock of a guest shows first, ns since 1970. Raises StudyError for a date that is none."""
+    """What the clock of a guest shows first, ns since 1970. Raises StudyError for an invalid date."""
     given = scenario.get("programs", {}).get("date")
     when = _EPOCH
     if given is not None:

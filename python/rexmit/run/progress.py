@@ -32,13 +32,13 @@ WAITING = "waiting for "
 """Begins the name of a stage in which another process is at work."""
 
 REFRESHES = 4.0
-"""Of the table under the bars, a second."""
+"""Refreshes a second of the table under the bars."""
 
 LABEL = 24
-"""Letters of a level's name there at most."""
+"""The most letters of a level's name there."""
 
 WIDE = 96
-"""Columns of a terminal from which on the shortest and the longest time are shown, too."""
+"""Columns that a terminal must have for the shortest and the longest time to be shown, too."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def shown_progress(show: bool = True) -> Iterator[ProgressFunction | None]:
 
 
 class _Bar:
-    """Bars, one a stage, and what a study has come to so far under them."""
+    """Bars, one a stage, and below them a study's responses so far."""
 
     def __init__(self, watch: Watch | None = None) -> None:
         self._watch = watch
@@ -192,7 +192,7 @@ class _Lines:
         self._told: set[str] = set()
 
     def failures(self, found: Sequence[Failure]) -> None:
-        """Tells of the first few ways in which runs failed, once each; how many did is told at the end."""
+        """Reports the first few ways in which runs failed, once each; how many did is reported at the end."""
         for failure in found:
             if len(self._told) < FAILURES and failure.kind not in self._told:
                 print(f"rexmit: {failure}", file=sys.stderr, flush=True)
@@ -213,12 +213,12 @@ class _Lines:
 
 
 def _pace(rate: float) -> str:
-    """How many a second; of what takes a second or more, how long each takes."""
+    """How many a second; for what takes a second or more, how long each takes."""
     if rate <= 1:
         return f"{_digits(1 / rate)} s each"
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def _kind(stage: str) -> str:
-    """A stage without who works on it, which changes: `runs` of `runs on 4 workers`."""
+    """A stage without its workers, which change: `runs` of `runs on 4 workers`."""
     return stage.partition(" on ")[0]

@@ -99,7 +99,7 @@ def read_provenance(path: Path) -> dict[str, Any]:
 
 
 def now() -> str:
-    """The time of the day, in UTC."""
+    """The date and time, in UTC."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 

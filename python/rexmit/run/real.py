@@ -93,7 +93,7 @@ class RealBackend(ModelBackend):
         return warnings
 
     def _check_programs(self) -> None:
-        """Raises StudyError where a date of some run is none."""
+        """Raises StudyError where the date of some run is invalid."""
         name = "programs.date"
         dates = [one for one in self._design.factors if name in (one.name, *one.settings)]
         given = [one.assigned(level)[name] for one in dates for level in range(len(one.levels))]
@@ -133,7 +133,7 @@ class RealBackend(ModelBackend):
         yield from self._pieces(finished)
 
     def unreached(self) -> list[tuple[str, int]]:
-        """What patterns named and no packet was in the runs so far: a text, and in how many of them."""
+        """What patterns named but no packet matched in the runs so far: a text, and in how many of them."""
         return self._unreached.texts()
 
     def capture(self, run: int, files: Mapping[str, Path], snap_len: int | None = None) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class RealBackend(ModelBackend):
         return None
 
     def _virtual_hz(self, run: int) -> int | None:
-        """Ticks of a run's kernel a second, where its clock is virtual."""
+        """Ticks per second of a run's kernel, where its clock is virtual."""
         return None
 
     def _settle(self, done: Done) -> None:
@@ -211,7 +211,7 @@ class RealBackend(ModelBackend):
         return {detail.column: row.get(detail.name, []) for detail in self._details}
 
     def _pieces(self, finished: dict[int, Done]) -> Iterator[tuple[range, pa.Table]]:
-        """Takes all that have finished out, as ranges without a gap."""
+        """Takes out all that have finished, as ranges without a gap."""
         while finished:
             first = last = min(finished)
             while last + 1 in finished:
@@ -262,7 +262,7 @@ class RealBackend(ModelBackend):
 
 
 def _nothing(column: Column) -> Any:
-    """What a run that failed has in a column: nothing was counted, and what may not be known is not."""
+    """What a run that failed has in a column: null where the column allows it, else 0 or false."""
     if column.null is not None:
         return None
     return False if column.type == "|b1" else 0
@@ -288,7 +288,7 @@ class KernelBackend(RealBackend):
         return agent_command("host", job)
 
     def check(self, step: Step) -> list[str]:
-        """Warnings about the study, and about what it has of this machine without naming it."""
+        """Warnings about the study, and about what it takes from this machine without naming it."""
         warnings = super().check(step)
         return [*warnings, *(unnamed_congestion(self._spec) if "tcp" in self._protocols else [])]
 

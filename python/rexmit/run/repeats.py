@@ -1,4 +1,4 @@
-"""How far a run of programs is the same again: they may draw from what no kernel stands before."""
+"""How far a run of programs is the same again: they may use sources that no kernel controls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Capture = Callable[[int, Mapping[str, Path]], Mapping[str, Any]]
 
 
 LEVELS = ("none", "sizes-and-times", "bytes")
-"""How far a run is the same again, from the least."""
+"""How far a run is the same again, the least first."""
 
 
 @dataclass(frozen=True)

@@ -165,9 +165,9 @@ class Results:
         the number of the run, an expression of Polars over the table, or a function that is called with the
         row of each run (a dict by column). None, and not a number, stand for no value; True and False are 1
         and 0. `unit` is as in other columns (`ns`, `ms`, `bit/s`, `bytes`, or any other), `label` what people
-        call it, `meaning` a line about it. With `replace` a column that was added before is given anew.
+        call it, `meaning` a line about it. With `replace`, a column that was added before is replaced.
 
-        Of results in a folder the column is kept in its `runs.parquet`: figures, reports, SQL and whatever
+        For results in a folder, the column is kept in its `runs.parquet`: figures, reports, SQL and whatever
         reads the file have it. Raises UsageError of one line for a name that is taken, a wrong number of
         values, what is not a number, and a study that is not finished; StoreError where the folder cannot be
         written.
@@ -182,7 +182,7 @@ class Results:
     def intervals(self) -> pl.DataFrame:
         """What was measured by intervals: one row per interval and sender, with the factors of its run.
 
-        Columns beside those of the factors: `run`, `replication`, `interval`, `from_ns`, `to_ns`,
+        Columns besides those of the factors: `run`, `replication`, `interval`, `from_ns`, `to_ns`,
         `connection`, `host` (who sends), `bytes` (read by the other end's application), `goodput_bit_s`,
         `written`, `data_segments`, `retransmits`, `timeouts`, `fast_retransmits`, and of the state after each
         write, weighted by its bytes: `cwnd_mean`, `cwnd_max`, `srtt_mean_ns`, `srtt_sd_ns`. Raises UsageError
@@ -193,9 +193,9 @@ class Results:
     def retransmissions(self) -> pl.DataFrame:
         """What was sent again, as the packets at the sender's interface show it, with the factors of its run.
 
-        A row for each sender, number of the retransmission and class. Columns beside those of the factors:
+        A row for each sender, number of the retransmission and class. Columns besides those of the factors:
         `run`, `replication`, `connection`, `host` (who sent them), `protocol`, `number` (1 for the first
-        retransmission of a segment or chunk), `class` (of TCP the cause, of SCTP what sctp_trace calls it),
+        retransmission of a segment or chunk), `class` (for TCP the cause, for SCTP what sctp_trace calls it),
         `count`, `not_needed`, `bundled_in_fast` (chunks bundled into a fast retransmit of another one), and
         the delays since the first transmission (`cumulative_`) and since the one before (`consecutive_`):
         `min_ms`, `max_ms`, `mean_ms`, `std_ms`. :func:`rexmit.analyse.retransmission_delays` pools rows.
@@ -207,7 +207,7 @@ class Results:
         """How late messages were, with the factors of their run: one row per connection with a sender.
 
         Each write of an application is a message, whatever the transport; its latency is from the write to
-        the moment at which the other application has read its last byte. Columns beside those of the factors:
+        the moment at which the other application has read its last byte. Columns besides the factors':
         `run`, `replication`, `connection`, `host` (who sends), `written`, `delivered`, and `latency_min_ms`,
         `latency_mean_ms`, `latency_std_ms`, `latency_max_ms`, `latency_p50_ms`, `latency_p90_ms`,
         `latency_p95_ms`, `latency_p98_ms`, `latency_p99_ms`, `latency_p999_ms`, not a number where nothing
@@ -218,7 +218,7 @@ class Results:
     def transfers(self, *, over_time: bool = False) -> pl.DataFrame:
         """What each connection did, with the factors of its run: one row per connection.
 
-        With `over_time` what each delivered, one row per interval and connection. Columns are as in the
+        With `over_time`, what each delivered, one row per interval and connection. Columns are as in the
         tables `transfers` and `transfers_over_time`. Raises UsageError where the scenario does not have it
         measured.
         """
@@ -227,7 +227,7 @@ class Results:
     def links(self, *, over_time: bool = False) -> pl.DataFrame:
         """What each link did, with the factors of its run: one row per direction of a link.
 
-        With `over_time` one row per interval and direction. Columns are those of the tables `links` and
+        With `over_time`, one row per interval and direction. Columns are those of the tables `links` and
         `links_over_time`. Raises UsageError where the scenario does not have it measured.
         """
         return self._frame_of(LINKS_OVER_TIME if over_time else LINKS)
@@ -254,7 +254,7 @@ class Results:
         """The answer to a query in SQL over the tables of these results, as `rexmit sql` gives it.
 
         Tables: `runs`, with the columns of `table()`; `intervals`, `retransmissions` and `messages` where the
-        study has them; `factors` and `columns`; of results in a folder also `captures`, and `state`,
+        study has them; `factors` and `columns`; for results in a folder also `captures`, and `state`,
         `verdicts` and `transmissions` of the runs for which they were kept. A name with a dot needs double
         quotes: `"path.rate"`. Raises UsageError for a query that cannot be answered.
         """
@@ -366,7 +366,7 @@ class Results:
         return {kind: pl.DataFrame(pl.from_arrow(table)) for kind, table in tables.items()}
 
     def _as_run(self, run: int) -> tuple[StudySpec, int]:
-        """The study and the number under which a run was run: of merged results, those of its own seed."""
+        """The study and the number under which a run was run: for merged results, those of its own seed."""
         spec = self.spec()
         levels = spec.design.point(run).levels
         if SEED_COLUMNS[0] not in self.column_names:
@@ -429,7 +429,7 @@ def did_fail(table: pa.Table) -> pa.ChunkedArray:
 def open_results(folder: str | Path) -> Results:
     """Opens the results folder of a finished study.
 
-    Raises StoreError where it is none, or is not finished yet.
+    Raises StoreError where the folder is not one, or the study is not finished yet.
     """
     folder = Path(folder)
     study = read_study(folder)
@@ -455,7 +455,7 @@ def check_table(path: Path, study: Mapping[str, Any]) -> None:
 
 
 _MOST = 1 << 53
-"""Runs that are told apart, also where a number is a double."""
+"""Runs below this are told apart even where a number is a double."""
 
 
 def read_study(folder: Path) -> dict[str, Any]:

@@ -59,8 +59,8 @@ class RunOptions:
     :func:`rexmit.run.merge_results` joins the parts. `cluster` is the address of a Dask cluster
     (`tcp://HOST:PORT`, or a scheduler's file) whose workers run it; `jobs` is then for each of their threads.
     `state_at` says when state is noted: at every change (`changes`), after each of the application's writes
-    (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study all the same whose
-    settings the backend cannot have, with a warning. `kernel` names the kernel of guests (backend `uml`)
+    (`writes`), or at an interval such as `10 ms`. `allow_unsupported` runs a study even where the
+    backend cannot have its settings, with a warning. `kernel` names the kernel of guests (backend `uml`)
     whose hosts name none, such as `6.12`. `on_rows` is called with each table of runs that have just
     finished: their numbers and responses, without the factors; `note` with remarks, such as how far runs of
     programs are the same again.
@@ -202,7 +202,7 @@ class _Session:
                     raise
         except BaseException:
             if made:
-                remove_folder(out)  # which is only if it is empty
+                remove_folder(out)  # only if it is empty
             raise
 
     def _in_locked(self, out: Path, store: Store) -> Results:
@@ -320,7 +320,7 @@ class _Session:
         }
 
     def _warn_never_reached(self, runs: int) -> list[str]:
-        """Tells what patterns named and no packet was, in the `runs` runs of this session."""
+        """Warns of what patterns named but no packet matched, in the `runs` runs of this session."""
         texts = (self._cluster or self._backend).unreached()
         found = [f"{text} in {count:,} of {plural(runs, 'run')}" for text, count in texts]
         for text in found:
@@ -328,9 +328,9 @@ class _Session:
         return found
 
     def _repeats(self, results: Results) -> Repeats | None:
-        """How far runs of programs are the same again; None of all else.
+        """How far runs of programs are the same again; None for all others.
 
-        The first run of each program that did not fail is repeated; the least of what came of them counts.
+        The first run of each program that did not fail is repeated; the worst outcome counts.
         """
         programs = self._spec.has_programs or getattr(self._backend, "has_stack_programs", False)
         if not programs or self._backend.real_time or self._cluster is not None or not results.new_runs:

@@ -20,8 +20,8 @@ CONNECT_SECONDS = 5.0
 def connect(address: str) -> Any:
     """A client of the scheduler at this address, `tcp://` or `tls://HOST:PORT`, or of a scheduler's file.
 
-    Raises UsageError where Dask is not installed, the address is none or `tls://` lacks certificates, and
-    RexmitError where nobody answers or who answers has no certificate of the same authority.
+    Raises UsageError where Dask is not installed, the address is invalid or `tls://` lacks certificates, and
+    RexmitError where nobody answers or whoever answers has no certificate of the same authority.
     """
     try:
         from distributed import Client
@@ -63,7 +63,7 @@ def _is_encrypted(place: str) -> bool:
 
 
 def _security(address: str, place: str) -> Any:
-    """Dask's settings of certificates; of `tls://`, nothing is then sent or taken without encryption."""
+    """Dask's settings for certificates; with `tls://`, nothing is sent or accepted without encryption."""
     from distributed import Security
 
     make: Callable[..., Any] = Security
@@ -165,9 +165,9 @@ def quiet_logs() -> Iterator[None]:
 
 
 _TLS = "DASK_DISTRIBUTED__COMM__TLS__"
-"""What Dask's variables of the environment for certificates begin with."""
+"""What Dask's environment variables for certificates begin with."""
 
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
-"""Ways to a scheduler that Dask knows; it would try another one for ever."""
+"""Schemes that Dask knows; it would try any other for ever."""
 
 _LOGS = ("client", "core", "batched", "comm", "comm.tcp", "utils", "worker", "utils_comm")

@@ -12,7 +12,7 @@ from rexmit.run.stack_programs import KEY as STACK_PROGRAMS
 from rexmit.run.stacks import third_parties
 
 SCHEMA = 2
-"""Version of the layout. A new file, table or column leaves it as it is; what would mislead who reads the old
+"""Version of the layout. A new file, table or column leaves it as is; what would mislead readers of the old
 one raises it. Since 2, what nobody knows is null in the tables of single runs; it was the largest number."""
 
 UNMARKED = 2

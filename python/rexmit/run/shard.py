@@ -21,7 +21,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def checked(shard: Sequence[int]) -> Shard:
-    """The shard, if there is such a one. Raises UsageError where there is none."""
+    """The shard, if there is such a shard. Raises UsageError where there is none."""
     if len(shard) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in shard):
         raise UsageError(f"shard: {shard!r} is not part of a whole; give (3, 16) for the third of 16")
     number, count = shard
@@ -43,7 +43,7 @@ def runs_of(shard: Shard, runs: int) -> range:
 
 
 def shard_of(study: dict[str, Any]) -> Shard | None:
-    """The shard of the study of a results folder; None of a whole one."""
+    """The shard of the study of a results folder; None for a whole one."""
     found = study.get("shard")
     return checked(found) if isinstance(found, list | tuple) else None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rexmit.study import Factor, StudySpec
 
 MOST_ROWS = 30
-"""Levels that the table of means has at most."""
+"""The most levels that the table of means has."""
 
 _SHOWN = ("completed", "time_ns", "bytes", "retransmits", "timeouts", "fast_retransmits", "drops_down")
 _WIDTH, _HEIGHT = 220, 44

@@ -126,7 +126,7 @@ def ask(results: Results, text: str) -> pl.DataFrame:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The names, with `_1`, `_2` behind those that have stood before: the columns of a join may share one."""
+    """The names, with `_1`, `_2` appended to those that came before: the columns of a join may share one."""
     found: list[str] = []
     for name in names:
         free = (f"{name}_{count}" if count else name for count in itertools.count())

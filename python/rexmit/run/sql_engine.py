@@ -4,8 +4,8 @@
 an Arrow stream to standard output. What is wrong is a line in the file `wrong` in its folder.
 
 A query sees the tables and nothing else: files are opened here and given to DuckDB as Arrow data sets, and
-its own access to files, and its settings, are closed before the query runs. The process may take so much
-memory and no more, whatever a query does, and may be killed at any moment.
+its own access to files, and its settings, are closed before the query runs. The process may take a fixed
+amount of memory and no more, whatever a query does, and may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SORTING = 512 << 20
 """Bytes that DuckDB plans with. What it sorts or joins beyond that goes to a temporary folder."""
 
 ROWS = 1 << 14
-"""Of a batch."""
+"""Rows of a batch."""
 
 COLUMNS = {
     "table_name": "name of the table",
@@ -106,7 +106,7 @@ def _write(batches: pa.RecordBatchReader) -> None:
 
 
 def _check_text(batch: pa.RecordBatch) -> None:
-    """Raises UsageError for text that is none: a file may hold any bytes under that name."""
+    """Raises UsageError for invalid text: a file may hold any bytes under that name."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)
@@ -130,7 +130,7 @@ class Engine:
                 "temp_directory": str(spill),
             }
         )
-        # It would be drawn into the answer.
+        # The bar would be drawn into the answer.
         self._connection.execute("SET enable_progress_bar = false")
         self._meanings: dict[str, dict[str, str]] = {}
         self._fill(sources)
@@ -203,7 +203,7 @@ class Engine:
         return tuple((column, kind, meanings.get(column, "")) for column, kind, *_ in told)
 
     def _there(self, table: str) -> str:
-        """What there is instead of a table, and how to have it where it is one that was not kept."""
+        """What there is instead of a table, and how to get it where it is one that was not kept."""
         near = difflib.get_close_matches(table.lower(), self._tables, n=1)
         if near:
             return f'Did you mean "{near[0]}"'

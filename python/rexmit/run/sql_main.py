@@ -12,7 +12,7 @@ from rexmit.start import without_pandas
 def main() -> None:
     """Answers, and ends at once: nothing is freed, and no thread of DuckDB or Arrow is waited for."""
     without_pandas()
-    # Only now: it loads all that pandas would be loaded by.
+    # Only now: it loads everything that would load pandas.
     from rexmit.run.sql_engine import answer
 
     os._exit(answer(Path(sys.argv[1])))

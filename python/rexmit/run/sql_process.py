@@ -33,7 +33,7 @@ class EngineProcess:
     def __enter__(self) -> EngineProcess:
         self._stack = ExitStack()
         self.folder: Path = self._stack.enter_context(temporary_folder())
-        # Of this package wherever it is, and of nothing that lies in the working directory.
+        # From this package wherever it is, and nothing from the working directory.
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
@@ -59,7 +59,7 @@ class EngineProcess:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question).encode() + b"\n")
         self._process.stdin.close()
-        # Python's own waiting, which a signal ends: Arrow's reading is deaf while the query is computed.
+        # Python's own waiting, which a signal ends: Arrow's reading is deaf to it during the query.
         select.select([self._process.stdout], [], [])
         return self._process.stdout
 

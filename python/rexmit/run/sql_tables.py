@@ -45,7 +45,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Sourced:
-    """A table that a query may name. With `levels`, columns of factors stand behind `replication`."""
+    """A table that a query may name. With `levels`, columns of factors stand after `replication`."""
 
     data: pa.Table | ds.Dataset
     meanings: Mapping[str, str]
@@ -69,7 +69,7 @@ class Source:
     about: Mapping[str, str] = field(default_factory=lambda: ABOUT)
 
     def warning(self, query: str) -> str | None:
-        """What is not, in the tables that a query names, as one would expect; a line."""
+        """What is not as one would expect in the tables that a query names; a line."""
         asked = [name for name in self.unmarked if re.search(rf"\b{name}\b", query, re.IGNORECASE)]
         if not asked:
             return None
@@ -185,7 +185,7 @@ def _format() -> ds.ParquetFileFormat:
 
 
 def _of_runs(folder: Path, kind: str) -> Sourced | None:
-    """The tables of this kind of all runs as one, with the number of the run in front; None of none."""
+    """The tables of this kind of all runs as one, with the run's number in front; None if there are none."""
     pattern = re.compile(rf"run-(\d+)-{kind}\.parquet")
     found = [
         (int(match[1]), path) for path in sorted(folder.glob("*")) if (match := pattern.fullmatch(path.name))

@@ -1,4 +1,4 @@
-"""Programs that are stacks of rexmit's own, around other people's code: how they are built, once a user."""
+"""Programs that are stacks of rexmit's own, around other people's code: how they are built, once per user."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StackSource:
 
 @cache
 def stack_sources() -> dict[str, StackSource]:
-    """Those of all such programs, by their names."""
+    """The sources of all such programs, by their names."""
     found = {}
     for entry in json.loads(_native.stack_sources()):
         if entry["program"] is None:
@@ -57,7 +57,7 @@ def stack_sources() -> dict[str, StackSource]:
 
 
 def source_of(name: str) -> StackSource:
-    """The one of this name. Raises UsageError, which names those there are."""
+    """The source of this name. Raises UsageError, which names those there are."""
     try:
         return stack_sources()[name]
     except KeyError:

@@ -18,20 +18,20 @@ from rexmit.study import StudySpec
 from rexmit.study.spec import parse_spec
 
 PEERS = {"tcp": "linux-6.1", "sctp": "rfc9260", "quic": None}
-"""The model that a program of each protocol is checked against; QUIC has none, so that it meets itself."""
+"""The model that a program of each protocol is checked against; QUIC has none, so it meets itself."""
 
 NO_ANSWER = "no answer within"
 """What an error says of a program that does not answer in time."""
 
 LOST = 12
-"""So many packets from either side are lost, each in a run of its own."""
+"""How many packets from either side are lost, each in a run of its own."""
 PAUSE = "2 ms"
-"""Real time that passes before each call where it is seen whether a program reads a clock."""
+"""Real time that passes before each call where a check looks whether a program reads a clock."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line of a check. `found` is `passed`, `failed`, or `told` of what is a fact and no fault."""
+    """One line of a check. `found` is `passed`, `failed`, or `told` for a fact that is not a fault."""
 
     name: str
     found: str
@@ -76,7 +76,7 @@ UP = {"from": "client", "to": "server", "writes": "20 x 1000 bytes"}
 
 
 def check_program(command: str, protocol: str, folder: Path, *, lead: bool = False) -> Iterator[Check]:
-    """Checks a program, which begins in this folder, with its clock led or not.
+    """Checks a program, which starts in this folder, with its clock led or not.
 
     Ends early where it does not start, or gives no answer. Raises UsageError for a command without words.
     """
@@ -192,7 +192,7 @@ def _garbage(line: Line) -> str:
     drawn = random.Random(1)
     packets = [b"", b"\x45", bytes(20), bytes(65_535)]
     packets += [drawn.randbytes(drawn.randrange(1, 1_600)) for _ in range(60)]
-    # Headers that say more than there is.
+    # Headers that announce more than there is.
     packets += [bytes([0x45, 0, 255, 255]) + drawn.randbytes(drawn.randrange(60)) for _ in range(20)]
     for packet in packets:
         line.packet(packet)

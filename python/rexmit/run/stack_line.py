@@ -26,12 +26,12 @@ _START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execvp(sys.argv[2], s
 
 
 class LineError(Exception):
-    """What a program did that the protocol does not have, in one line."""
+    """What a program did that the protocol does not allow, in one line."""
 
 
 @dataclass
 class Answer:
-    """What of an answer matters here."""
+    """The parts of an answer that matter here."""
 
     packets: list[bytes] = field(default_factory=list)
     timer: int | None = None

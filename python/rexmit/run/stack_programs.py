@@ -17,16 +17,16 @@ PROGRAM = "program"
 FAILURE = "failure"
 """Why a program does not say what it is."""
 KEY = "stack_programs"
-"""What of a record is about them."""
+"""The key of a record that is about them."""
 
 _VARIED = re.compile(r"hosts(\.[^.]+(\.(stack|code)(\..+)?)?)?")
 _NAMED = re.compile(r"hosts\.[^.]+\.stack(\.inherits)*\.program")
 
 
 def told_by_programs(spec: StudySpec) -> list[dict[str, Any]]:
-    """What each program of a study is: host, command, and the name and version that it says itself.
+    """What each program of a study is: host, command, and the name and version that it gives.
 
-    Both are None of a program that does not say. One whose clock is led has `led`. Each is started for it.
+    Both are None for a program that gives none. One whose clock is led has `led`. Each is started to ask it.
     """
     return [{key: told[key] for key in told if key != FAILURE} for told in asked_programs(spec)]
 
@@ -77,7 +77,7 @@ def _may_name_one(factor: Factor) -> bool:
 def names_programs(spec: StudySpec) -> bool:
     """Whether the stack of a host is a program in some run, by what is written alone.
 
-    What starts programs of a stranger's study must not depend on whether a scenario can be resolved.
+    Whether a stranger's study starts programs must be known even where a scenario cannot be resolved.
     """
     stacks = stacks_of("hosts", spec.scenario.get("hosts"))
     for factor in spec.design.factors:

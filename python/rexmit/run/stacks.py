@@ -16,7 +16,7 @@ LINUX = "linux"
 """The name of the kernel itself as a host's code."""
 
 PREFIX = "stack:"
-"""What begins the name of a backend on which they have another's."""
+"""What the name of a backend on which they have another's begins with."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Stack:
     """A stack: its name in scenarios, what it is, and what tells one build of it from another.
 
     `protocols` are those that it speaks, as profiles name them; `missing` says what this machine lacks for
-    it, and what to do; `transmissions`, that this table has its packets.
+    it, and what to do; `transmissions` whether the table of that name has its packets.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Stack:
 
     @property
     def backend(self) -> str:
-        """The backend on which hosts have it that choose nothing."""
+        """The backend on which hosts that choose nothing have it."""
         return PREFIX + self.name
 
 

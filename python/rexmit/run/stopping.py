@@ -1,6 +1,6 @@
 """Ending early: what a signal asks for, and how it reaches work in other threads.
 
-Python handles signals in its main thread only. What a pool's threads do looks at :func:`asked`.
+Python handles signals in its main thread only. Work in a pool's threads looks at :func:`asked`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def stop_flag() -> Iterator[list[int]]:
 
 @contextmanager
 def workers(jobs: int, stopped: Callable[[], bool] = lambda: False) -> Iterator[Executor]:
-    """A pool of `jobs` threads. Where the block is left by an error, what they do ends early.
+    """A pool of `jobs` threads. Where the block is left by an error, their work ends early.
 
     So it does once `stopped()`: the work then raises KeyboardInterrupt wherever it looks at :func:`asked`.
     """
@@ -62,10 +62,10 @@ def workers(jobs: int, stopped: Callable[[], bool] = lambda: False) -> Iterator[
             yield pool
         except BaseException:
             left.set()
-            # Else leaving the pool would first do all that is still to do.
+            # Otherwise leaving the pool would first do all remaining work.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
 _asked: ContextVar[Callable[[], bool]] = ContextVar("asked", default=lambda: False)
-"""Of the thread: in a pool's, whether its work is to end."""
+"""Per thread: in a pool's, whether its work is to end."""

@@ -181,7 +181,7 @@ class Store:
 
 
 def write_tables(tables: Iterable[pa.Table], file: IO[bytes]) -> None:
-    """Writes tables of one schema, at least one, one after another as one: row group by row group."""
+    """Writes one or more tables of one schema as a single one, row group by row group."""
     rest = iter(tables)
     first = next(rest)
     with GroupWriter(file, first.schema) as writer:

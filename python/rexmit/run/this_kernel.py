@@ -1,4 +1,4 @@
-"""What of this machine's kernel a study meets on backend `kernel`, and does not name."""
+"""What a study takes from this machine's kernel on backend `kernel` without naming it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEYS = (
     ("linux", "sysctl", "net", "ipv4", "tcp_congestion_control"),
     ("stack", "congestion"),
 )
-"""What of a host names a congestion control."""
+"""The keys of a host that name a congestion control."""
 
 
 def machine_congestion() -> str | None:
@@ -39,7 +39,7 @@ def unnamed_congestion(spec: StudySpec) -> list[str]:
 
 
 def _names_congestion(spec: StudySpec) -> bool:
-    """Whether each transfer names one, or those of its hosts do that send."""
+    """Whether each transfer names one, or those of its hosts that send do."""
     factors, hosts = spec.design.factors, spec.scenario.get("hosts") or {}
 
     def of_host(name: str) -> bool:
@@ -54,13 +54,13 @@ def _names_congestion(spec: StudySpec) -> bool:
 
 
 def _senders(transfer: Mapping[str, Any]) -> list[str]:
-    """The hosts that send data: of requests, both ends."""
+    """The hosts that send data: for requests, both ends."""
     keys = ("from", "to") if "requests" in transfer else ("from",)
     return [str(transfer[key]) for key in keys if key in transfer]
 
 
 def _has(table: Any, key: Sequence[str]) -> bool:
-    """Whether a table has this key, in parts; a name with dots, as of a sysctl, may be one of its keys."""
+    """Whether a table has this key, in parts; a name with dots, like a sysctl's, may be one of its keys."""
     if not key:
         return True
     if not isinstance(table, Mapping):

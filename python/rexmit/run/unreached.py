@@ -1,4 +1,4 @@
-"""What patterns named and no packet was, over runs of a real kernel or of a cluster: one line a pattern."""
+"""What patterns named but no packet matched, in runs of a real kernel or a cluster: one line a pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emulations in virtual time: both programs and the path in a guest whose clock stands while code runs.
+"""Emulations in virtual time: both programs and the path in a guest whose clock stands still in code.
 
 The guest has the files of this machine and says everything through some of them, which are read as they grow.
 It ends with this process, and with it all that it has started.
@@ -46,9 +46,9 @@ class StalledError(Exception):
 
 @dataclass(frozen=True)
 class Guest:
-    """A guest: what its clock shows first, ns since 1970, and how many seconds of this machine it may stand.
+    """A guest: what its clock shows first, ns since 1970, and how many seconds of this machine it may stall.
 
-    While something is printed, it may stand. `writable` are the folders that the guest may write to; `kernel`
+    While something is printed, it may stall. `writable` are the folders that the guest may write to; `kernel`
     names its kernel, as `find_kernel` takes it.
     """
 

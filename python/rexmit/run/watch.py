@@ -14,10 +14,10 @@ from rexmit.study import Design
 from rexmit.study.factors import Factor
 
 MOST_LEVELS = 8
-"""Responses are shown by the first factor that varies, if it has no more levels."""
+"""Responses are shown by the first factor that varies, if it has no more levels than this."""
 
 FAILURES = 5
-"""The last ones are kept to be shown."""
+"""How many of the last failures are kept to be shown."""
 
 NOT_COMPLETE = "it did not complete"
 """What is said of a run that failed without an error."""
@@ -40,7 +40,7 @@ class Failure:
 
     @property
     def kind(self) -> str:
-        """Why without its numbers, such as times: the same of runs that failed alike."""
+        """Why, without numbers such as times: the same for runs that failed alike."""
         return kind_of(self.why)
 
 
@@ -51,7 +51,7 @@ def kind_of(why: str) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """The responses of some runs so far; those that failed are counted, and in nothing else.
+    """The responses of some runs so far; those that failed are counted, and included in nothing else.
 
     Times are in seconds, goodput in bit/s; `timeouts`, `retransmits` and `drops` are means over runs. What is
     not known yet is not a number.

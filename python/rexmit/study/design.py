@@ -13,7 +13,7 @@ from rexmit.study.keys import nearest_key
 
 MOST_RUNS = 2**32 - 1
 REPLICATION = "replication"
-"""What a sequence calls the replication, beside the names of the factors."""
+"""What a sequence calls the replication, besides the names of the factors."""
 
 LARGEST_SEED = 2**63 - 1
 """TOML holds integers up to this."""

@@ -33,7 +33,7 @@ class Factor:
     """A setting that varies, or several that vary together.
 
     `name` is the dotted name of the setting. `levels` are the values as the scenario takes them and
-    `labels` the same as they stand in a table of results: text, numbers, or JSON text for tables. Of several
+    `labels` the same as they stand in a table of results: text, numbers, or JSON text for tables. For several
     settings the name is free, and a level is `{"together": {setting: value, ...}}`.
     """
 
@@ -124,7 +124,7 @@ def factor_to_record(factor: Factor) -> dict[str, Any]:
 
 
 def factor_from_record(record: dict[str, Any]) -> Factor:
-    """The factor of an entry of study.json. Raises StudyError where it is none."""
+    """The factor of an entry of study.json. Raises StudyError where it is not one."""
     given = {key: record[key] for key in ("levels", "labels", TOGETHER) if key in record}
     return parse_factor(record["name"], given)
 
@@ -211,7 +211,7 @@ def _check_together(name: str, levels: Sequence[Any]) -> None:
 def _check_name(name: str, labels: Sequence[Label]) -> None:
     """The name of several settings is free, but for those of the columns and tables of results.
 
-    Case tells no two of them apart: SQL does not see it.
+    No two may differ only in case: SQL ignores it.
     """
     if not name.strip():
         raise StudyError('vary."": settings that vary together need a name; write [vary.NAME.together]')

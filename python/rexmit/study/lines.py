@@ -14,7 +14,7 @@ from bisect import bisect_right
 def key_lines(text: str) -> dict[str, int]:
     """The line of each key and of each entry of a list, from 1, by its dotted name.
 
-    Of a key that stands in several places, as `hosts` in `hosts.a.stack` and `hosts.b.stack`, the first.
+    For a key that stands in several places, as `hosts` in `hosts.a.stack` and `hosts.b.stack`, the first.
     """
     return _Scan(text).lines
 
@@ -83,7 +83,7 @@ class _Scan:
             self._skip(_OTHER)
 
     def _names(self) -> tuple[str, ...]:
-        """A dotted key; the scan is behind it then."""
+        """A dotted key; the scan is then past it."""
         names = []
         while found := _NAME.match(self._text, self._at):
             names.append(_plain(found[1]))

@@ -266,7 +266,7 @@ _EXAMPLES = {"from": "5 s", "to": "25 s", "span": "5 s", "at_least": "100 kB", "
 
 
 def check_measures(measures: Iterable[Measure], scenarios: Iterable[Table], over_time: bool | None) -> None:
-    """Holds measures against the scenarios whose runs they are of.
+    """Checks measures against the scenarios of the runs that they measure.
 
     `scenarios` are those between which the names of transfers and links differ; `over_time` says whether runs
     tell what was by intervals, and is None where they tell nothing of connections and links.

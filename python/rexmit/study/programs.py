@@ -25,9 +25,9 @@ def have_programs(scenario: Table, factors: tuple[Factor, ...] | list[Factor] = 
 
 
 def place_programs(scenario: Table, factors: list[Factor], folder: Path) -> Table:
-    """The scenario with the folder that its programs begin in, and whole names of those they may write to.
+    """The scenario with the folder that its programs start in, and absolute paths of those they may write to.
 
-    `folder` is the study's, from which relative names start. Raises StudyError for one that is not there.
+    `folder` is the study's, from which relative paths start. Raises StudyError for one that is not there.
     """
     if not have_programs(scenario, factors):
         return scenario

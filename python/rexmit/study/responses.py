@@ -27,8 +27,8 @@ class OwnResponse:
     """One column of the table of runs, of a study's own.
 
     `source` is one of `SOURCES`. One of the others says where the number is in it: `match`, a regular
-    expression whose first group is the number where it first matches, or `path`, keys and numbers of places
-    with dots between, in JSON.
+    expression whose first group is the number where it first matches, or `path`, keys and indices in JSON,
+    separated by dots.
     """
 
     name: str

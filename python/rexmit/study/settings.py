@@ -3,8 +3,8 @@
 The native code has the same rule (`crates/scenario/src/settings.rs`), by which it sets a run's levels. It is
 not asked here: these are tables of a study as its file says it, in TOML's types, before files of profiles
 are read into them, and they are written again as TOML; what goes to the native code is JSON. That both give
-one scenario is held wherever a run is repeated (`run/again.py`): its scenario is made here, and its row must
-be the stored one.
+one scenario is checked wherever a run is repeated (`run/again.py`): its scenario is made here, and its row
+must be the stored one.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def get_setting(table: Table, name: str) -> Any:
 
 
 def path_setting(scenario: Table, direction: str, key: str) -> Any:
-    """A setting of the path in one direction, `down` or `up`: its own, or the one for both; None without."""
+    """A setting of the path in one direction, `down` or `up`: its own, or that for both; None for neither."""
     path = scenario.get("path", {})
     return path.get(direction, {}).get(key, path.get(key))
 

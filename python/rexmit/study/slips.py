@@ -1,7 +1,7 @@
 """All slips of a study at once: each is found as a run would find the first, mended, and looked past.
 
-A wrong key is taken for the one that was meant, or left out; a wrong value too. What then is wrong because
-of a mending (a host without its stack) lies in the same table as a slip that is told, and is not told.
+A wrong key is taken for the one that was meant, or left out; a wrong value too. What is then wrong because
+of a repair (a host without its stack) lies in the same table as a reported slip, and is not reported.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from rexmit.study.spec import StudySpec
 
 MOST = 30
-"""Slips that are told of a file, at most."""
+"""The most slips of a file that are reported."""
 
 MOST_LEVELS = 100
-"""Levels of a factor that are looked at, at most."""
+"""The most levels of a factor that are looked at."""
 
 Parse = Callable[[Table], "StudySpec"]
 
@@ -38,7 +38,7 @@ _MEANT = re.compile(r"did you mean [`'\"]([^`'\"]+)[`'\"]\?")
 _MISSING = re.compile(r"`(\w+)` is missing")
 _ALL_KNOWN = re.compile(r"(did you mean `[^`]+`\?); known here: .*", re.DOTALL)
 _FILLED = {"stack": "linux-6.1", "writes": "1 x 1 byte", "rate": "1 Mbit/s"}
-"""What a table cannot do without, in the place of a value that is wrong."""
+"""What a table cannot do without, in place of a value that is wrong."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Slip:
     message: str
     level: int | None = None
     instead_of: str = ""
-    """The error that it makes, where that names something else: a key that is missing, by its slip."""
+    """The error that it causes, where that names something else: the key missing because of it."""
 
 
 def with_all_slips(
     error: StudyError, table: Table, path: Path | None, parse: Parse, where: str
 ) -> StudyError:
-    """An error that tells all slips of a study, each with its line where the file of the study has it.
+    """An error that reports all slips of a study, each with its line where the file of the study has it.
 
-    `error` is that of the first; it is told as it is where no more can be said. `where` names the study.
+    `error` is that of the first; it is reported as it is where no more can be said. `where` names the study.
     """
     try:
         slips = list(_slips(copy.deepcopy(table), parse))
@@ -96,7 +96,7 @@ def _lines(path: Path | None) -> tuple[dict[str, int], Table]:
 
 
 def _line(slip: Slip, lines: dict[str, int], file: Table, table: Table) -> int | None:
-    """The line of a slip; None of what the file does not say, such as a setting of the command line."""
+    """The line of a slip; None for what the file does not say, such as a setting of the command line."""
     steps, wanted = _find(file, slip.place), _find(table, slip.place)
     if steps is None and wanted is None:
         return line_of(lines, slip.place)
@@ -131,7 +131,7 @@ def _as_written(key: str, meant: dict[str, str]) -> str:
 
 
 def _lacks(slip: Slip, place: str) -> bool:
-    """Whether it tells that what stood at `place` is missing, which mending has left out."""
+    """Whether it says that what stood at `place`, which mending has left out, is missing."""
     missing = _MISSING.match(slip.message)
     around = slip.place or "scenario"
     return missing is not None and place == f"{around}.{missing[1]}"
@@ -157,7 +157,7 @@ def _first(table: Table, parse: Parse) -> Slip | None:
 
 def _scenarios(spec: StudySpec) -> Iterator[tuple[Table, str, int]]:
     """The first run's scenario, and those that have another level of one factor."""
-    # Of one factor after another: the levels of several together are too many.
+    # One factor at a time: the levels of several together are too many.
     design = spec.design
     yield spec.scenario_of(0), "", 0
     here = [0] * len(design.factors)
@@ -168,7 +168,7 @@ def _scenarios(spec: StudySpec) -> Iterator[tuple[Table, str, int]]:
 
 
 def _slip(text: str, table: Table, level: tuple[str, int] | None) -> Slip:
-    """What an error says, and where the study has the key of which it tells."""
+    """What an error says, and where the study has the key that it names."""
     found = _KEY.fullmatch(text)
     key, message = (found[1], found[2]) if found else ("", text)
     place = _place(key, table)
@@ -186,7 +186,7 @@ def _slip(text: str, table: Table, level: tuple[str, int] | None) -> Slip:
 
 
 def _misspelt(slip: Slip, name: str, table: Table, text: str) -> Slip:
-    """A key that is missing, as the slip for it that its table has instead, if there is one."""
+    """A missing key, as the slip for the misspelt one that its table has instead, if there is one."""
     steps = _find(table, slip.place)
     around = None if steps is None else _value(table, steps)
     near = difflib.get_close_matches(name, map(str, around), 1) if isinstance(around, dict) else []
@@ -287,7 +287,7 @@ def _swapped(name: str, near: str) -> str:
 
 
 def _host(table: Table, key: Any, around: Table) -> str | None:
-    """A host in the place of one that is none: not the one at the other end."""
+    """A host in place of a name that is not one: not the one at the other end."""
     hosts = table.get("scenario", {}).get("hosts")
     if key not in ("from", "to") or not isinstance(hosts, dict):
         return None
@@ -296,7 +296,7 @@ def _host(table: Table, key: Any, around: Table) -> str | None:
 
 
 def _find(table: Any, key: str) -> list[Any] | None:
-    """The keys by which one comes to a dotted name, of which a key may hold several parts."""
+    """The keys that lead to a dotted name; one of them may hold several of its parts."""
     if not key:
         return []
     if isinstance(table, list):

@@ -28,11 +28,11 @@ _KEYS = {*_TEXTS, "scenario", "vary", "design", "responses"}
 
 @dataclass(frozen=True)
 class StudySpec:
-    """A study: one scenario, the factors that vary it, and the design. Nothing in it was run.
+    """A study: one scenario, the factors that vary it, and the design. Nothing in it has been run.
 
     `name` is what the package or the file calls it, `path` its file (None for one made in Python).
     `scenario` is the table `[scenario]` as written; the native code knows its keys and checks them.
-    `responses` are numbers of programs, `measured` those of connections and links.
+    `responses` are numbers from programs, `measured` those from connections and links.
     """
 
     name: str
@@ -149,8 +149,8 @@ class StudySpec:
     def check(self) -> None:
         """Raises StudyError where parts of the study do not go together.
 
-        That is a measure of what no run has, such as a transfer that there is not, and a factor that is
-        called like a column of what is measured.
+        These are a measure of what no run has, such as a transfer that does not exist, and a factor with the
+        name of a measured column.
         """
         names = (
             (name for one in self.design.factors for name in columns_of_factor(one)) if self.measures else ()
@@ -236,7 +236,7 @@ def _parse(table: Table, name: str, path: Path | None) -> StudySpec:
     folder = path.parent if path is not None else Path()
     factors = [_with_files(parse_factor(key, value), folder) for key, value in _flat(_table(table, "vary"))]
     names = [name for factor in factors for name in (factor.name, *factor.settings)]
-    # SQL tells columns apart without their case.
+    # SQL ignores the case of columns.
     folded = [name.lower() for name in names]
     for factor_name in names:
         if folded.count(factor_name.lower()) > 1:

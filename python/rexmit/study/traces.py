@@ -1,4 +1,4 @@
-"""Traces of links given by a file: whole names, and the hash of what each holds in a study's record.
+"""Traces of links given by a file: absolute paths, and the hash of what each holds in a study's record.
 
 A trace may be larger than memory, so its content does not take the place of its name, as that of a profile
 does. The hash does: a run with another content is refused.
@@ -30,7 +30,7 @@ _FLOWS = re.compile(r"transfers\.\d+\.flows(?:\.(file|size))?(?:\.cdf)?")
 
 
 def place_traces(scenario: Table, folder: Path) -> Table:
-    """The scenario with each trace's whole name and hash; `folder` is where names start from.
+    """The scenario with each trace's absolute path and hash; `folder` is where names start from.
 
     Raises StudyError naming the setting, the file, the line in it and what to write.
     """
@@ -62,7 +62,7 @@ def place_traces_of_path(path: Table, folder: Path, name: str = "path") -> Table
 
 
 def _placed_flows(flows: Table, folder: Path, name: str) -> Table:
-    """The flows of a transfer with the whole names and hashes of the files that they name."""
+    """The flows of a transfer with the absolute paths and hashes of the files that they name."""
     placed = dict(flows)
     if "file" in flows:
         placed["file"] = _whole_table(flows["file"], folder, f"{name}.file")
@@ -73,7 +73,7 @@ def _placed_flows(flows: Table, folder: Path, name: str) -> Table:
 
 
 def place_levels(factor: Factor, folder: Path) -> Factor:
-    """The factor with whole names and hashes in its levels; the labels stay as written."""
+    """The factor with absolute paths and hashes in its levels; the labels stay as written."""
     if factor.settings:
         levels: list[Any] = [
             {TOGETHER: {name: _level(value, name, folder) for name, value in level[TOGETHER].items()}}
@@ -85,7 +85,7 @@ def place_levels(factor: Factor, folder: Path) -> Factor:
 
 
 def trace_files(scenario: Mapping[str, Any], factors: Sequence[Factor]) -> tuple[Path, ...]:
-    """The files of all traces of a study, whose names are whole."""
+    """The files of all traces of a study, whose paths are absolute."""
     levels = [level for factor in factors if _names_files(factor) for level in factor.levels]
     paths = [path for _, path in paths_of(scenario)]
     found = dict.fromkeys(_files([*paths, scenario.get("transfers"), *levels]))
@@ -137,7 +137,7 @@ def _placed(value: Any, folder: Path, name: str) -> Any:
 
 
 def _whole_table(name: Any, folder: Path, setting: str) -> Any:
-    """The whole name of a file of a transfer, with its hash; one that has a hash keeps it."""
+    """The absolute path of a file of a transfer, with its hash; one that has a hash keeps it."""
     if not isinstance(name, str):
         return name
     path = Path(os.path.abspath(folder / Path(name).expanduser()))
@@ -151,7 +151,7 @@ def _whole_table(name: Any, folder: Path, setting: str) -> Any:
 
 
 def _whole(trace: Any, folder: Path, name: str) -> Any:
-    """The name of a trace, whole, with the hash of what the file holds now; one that has a hash keeps it."""
+    """A trace's absolute path, with the hash of what the file holds now; one that has a hash keeps it."""
     if not isinstance(trace, str):
         return trace
     path = os.path.abspath(folder / Path(trace).expanduser())

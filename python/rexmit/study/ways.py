@@ -43,7 +43,7 @@ class Ways:
         self._found: dict[tuple[str, str], Way] = {}
 
     def between(self, sender: str, receiver: str) -> Way:
-        """The way of data from a host to another; unknown where there is none."""
+        """The way of data from one host to another; unknown where there is none."""
         key = sender, receiver
         if key not in self._found:
             self._found[key] = self._way(*key)

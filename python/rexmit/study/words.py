@@ -1,7 +1,7 @@
 """Settings in words, for figures and explorers: `hosts.near.access.delay` is "access delay of near".
 
-A name that is none of a path, a link, a host or a transfer stays as it is: settings that vary together have a
-name that people choose.
+A name that is not that of a path, a link, a host or a transfer stays as it is: settings that vary together
+have a name that people choose.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def lateness() -> Columns:
 
 
 def detail(name: str) -> Columns:
-    """The own columns of a table of which a run has several rows, such as `intervals`."""
+    """The columns of its own that a table with several rows a run has, such as `intervals`."""
     return {name: column for name, column in _table("study", name).items() if name != "run"}
 
 
@@ -142,15 +142,15 @@ def analysis() -> Mapping[str, Columns]:
 
 
 MEASURED = ("transfers", "links", "transfers_over_time", "links_over_time")
-"""Tables of what connections and links did, which only those studies have that measure it."""
+"""Tables of what connections and links did, which only studies that measure it have."""
 
 
 @cache
 def reserved() -> frozenset[str]:
-    """The names that no factor may have, in lower case: of columns beside its own, and of a study's tables.
+    """The names that no factor may have, in lower case: of columns besides its own, and of a study's tables.
 
-    `folder` is the column in front where `rexmit sql` has several folders. Those of `MEASURED` are kept from
-    studies alone that have them: :func:`reserved_where_measured`.
+    `folder` is the column in front where `rexmit sql` has several folders. Those of `MEASURED` are reserved
+    only in studies that have them: :func:`reserved_where_measured`.
     """
     tables = {name: table for name, table in _native_tables()["study"].items() if name not in MEASURED}
     return _names_in(tables) | frozenset((*map(str.lower, SEEDS), "folder"))

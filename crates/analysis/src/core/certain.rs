@@ -104,7 +104,8 @@ pub(crate) enum Exclusion {
     FewReports,
     /// Nothing was sent again for a round trip.
     NothingLately,
-    /// All is acknowledged that had been sent when the last retransmission was acknowledged: no recovery reaches farther.
+    /// All that had been sent when the last retransmission was acknowledged is acknowledged: no recovery reaches
+    /// farther.
     RecoveryOver,
     /// Less time had passed than the shortest T3 takes.
     BelowTimeout,

@@ -52,7 +52,7 @@ pub struct HeldTimes {
 }
 
 impl HeldTimes {
-    /// For so many nanoseconds more it was held back by that.
+    /// For this many nanoseconds more it was held back by that.
     pub(crate) fn add(&mut self, by: Held, confidence: Confidence, nanos: u64) {
         let times = if confidence == Confidence::Certain { &mut self.certain } else { &mut self.likely };
         times[by as usize] += nanos;

@@ -2,7 +2,7 @@
 //!
 //! [`Policy::STANDARD`] is given to an analysis by its [`Options`](crate::Options), and by that to the judges of TCP, of
 //! SCTP and of pairs. No judge has a time, a ratio or a count of its own. Each threshold has a test of its own name in
-//! `policy/tests`, in which an answer changes when it moves. Three kinds of numbers stand beside what they serve, as
+//! `policy/tests`, in which an answer changes when it moves. Three kinds of numbers stand next to what they serve, as
 //! named constants: those that a protocol fixes, the bounds of memory and work (`limits`), and the numerical method by
 //! which pairs are matched and the line of their clocks is fitted (`pair/clock`, `pair/lane`, `pair/holes`).
 //!
@@ -25,13 +25,13 @@ impl Ratio {
         Self { numerator, denominator }
     }
 
-    /// So much of a duration, in whole parts.
+    /// This much of a duration, in whole parts.
     #[inline]
     pub fn of(self, whole: Duration) -> Duration {
         whole / self.denominator * self.numerator
     }
 
-    /// So much of a count, in whole parts.
+    /// This much of a count, in whole parts.
     #[inline]
     pub fn of_count(self, whole: u64) -> u64 {
         whole / self.denominator * self.numerator
@@ -216,45 +216,45 @@ thresholds! {
         unsampled: Duration = ms(180), "inferred: less than the shortest lower bound, Linux's 200 ms";
         /// The same elsewhere.
         unsampled_far: Duration = ms(200), "Linux TCP_RTO_MIN, include/net/tcp.h";
-        /// A timer may have run out after so much of the timeout that is estimated.
+        /// A timer may have run out after this much of the timeout that is estimated.
         run_share: Ratio = Ratio::new(8, 10), "inferred: the sender's RTT samples are not ours";
-        /// No timer runs out sooner than after so much of the shortest RTT.
+        /// No timer runs out sooner than after this much of the shortest RTT.
         soonest_share: Ratio = Ratio::new(9, 10), "RFC 6298 section 2: RTO is SRTT and more; a tenth for our samples";
         /// No SYN is repeated by its timer sooner.
         syn: Duration = ms(200), "inferred: RFC 6298 section 2.1 has 1 s, and systems that have less, no less than Linux's lower bound";
-        /// A tail loss probe waits so many smoothed RTTs.
+        /// A tail loss probe waits this many smoothed RTTs.
         probe_rtts: u64 = 2, "RFC 8985 section 7.2";
-        /// Of one of these, so much may be what its RTT differs from ours.
+        /// Of one of these, this much may be the difference between its RTT and ours.
         probe_rtt_error: Ratio = Ratio::new(1, 2), "inferred: a queue may have grown since our last sample";
         /// It waits for a delayed acknowledgment of a single segment too.
         probe_ack_delay: Duration = ms(200), "RFC 8985 section 7.2, as Linux TCP_RTO_MIN in tcp_schedule_loss_probe";
         /// And for the granularity of timers.
         probe_margin: Duration = ms(50), "inferred: timers of 100 and 250 Hz, and packets that waited at the interface";
-        /// Its time is met within so much of it
+        /// Its time is met within this much of it
         probe_error: Ratio = Ratio::new(1, 100), "inferred: samples of its sender that are not ours";
         /// or this.
         probe_tick: Duration = ms(4), "inferred: a timer of 250 Hz";
         /// The lower bound of a timer of the standard.
         first_rto: Duration = s(1), "RFC 6298 section 2.4";
-        /// No timer that waits for reordering runs for longer than so many of the greatest RTTs that were seen
+        /// No timer that waits for reordering runs for longer than this many of the greatest RTTs that were seen
         reordering_rtts: u64 = 2, "RFC 8985 section 6.2, steps 4 and 5: RACK.rtt, and a reordering window of SRTT at most";
         /// and this.
         reordering_margin: Duration = ms(50), "inferred: Linux TCP_TIMEOUT_MIN, 20 ms at 100 Hz, and packets that waited at the interface";
-        /// A recovery is over, elsewhere than at the sender, if nothing was sent again for so many RTTs.
+        /// A recovery is over, away from the sender, if nothing was sent again for this many RTTs.
         settled_rtts: u64 = 2, "inferred: one for the repair, one for its answer";
     }
 
     /// Whether an acknowledgment prompted a retransmission of TCP.
     TcpPrompt in "tcp.prompt" {
-        /// A packet is an answer if it follows within so much of the RTT,
+        /// A packet is an answer if it follows within this much of the RTT,
         share: Ratio = Ratio::new(1, 20), "inferred: far less than acknowledgments are apart from a timer's expiry";
         /// but within this in any case,
         least: Duration = ms(1), "inferred: a host takes so long at most to answer";
         /// and never later,
         most: Duration = ms(5), "inferred: a host takes so long at most to answer";
-        /// with so much of the loop to the sender beside.
+        /// plus this much of the loop to the sender.
         loop_share: Ratio = Ratio::new(1, 10), "inferred: jitter of that loop";
-        /// It is an answer beyond doubt within so much of that time.
+        /// It is an answer beyond doubt within this much of that time.
         at_once_share: Ratio = Ratio::new(1, 4), "inferred: a timer's expiry falls into so short a time rarely";
         /// Duplicate ACKs, or segments reported by SACK, that start a fast retransmit.
         duplicates: u64 = 3, "RFC 5681 section 3.2, RFC 6675 DupThresh";
@@ -262,35 +262,35 @@ thresholds! {
 
     /// What a sender of TCP elsewhere knew, and when.
     TcpFar in "tcp.far" {
-        /// Nothing but a timer follows a silence of so many RTTs.
+        /// Nothing but a timer follows a silence of this many RTTs.
         silence: Ratio = Ratio::new(115, 100), "inferred: what an acknowledgment prompts comes within one";
-        /// An answer takes so much of the loop at least, where timestamps show how long queues are.
+        /// An answer takes at least this much of the loop, where timestamps show how long queues are.
         soonest_stamped: Ratio = Ratio::new(85, 100), "inferred: the handshake's packets are shorter, and may have met queues";
-        /// And so much where nothing shows it.
+        /// And this much where nothing shows it.
         soonest: Ratio = Ratio::new(1, 2), "inferred: half of the handshake's loop may have been queues";
-        /// With timestamps, so much of the loop is allowed for queues.
+        /// With timestamps, this much of the loop is allowed for queues.
         queues_stamped: Ratio = Ratio::new(1, 4), "inferred: the granularity of timestamps";
-        /// And so many times what they showed of late.
+        /// And this many times what they showed of late.
         queues_grown: u64 = 2, "inferred: a queue doubles in a round trip at most while a window opens";
-        /// An answer may be late by so much of the loop
+        /// An answer may be late by this much of the loop
         late_share: Ratio = Ratio::new(1, 10), "inferred: jitter of that loop";
         /// and by this.
         late: Duration = ms(10), "inferred: a host's timer tick";
-        /// By its own clock, a sender that has got nothing for so long answers nothing.
+        /// By its own clock, a sender that has got nothing for this long answers nothing.
         stamped_silence: Duration = ms(20), "inferred: four times what a host takes to answer, for the ticks of its clock";
-        /// RACK waits so much of the RTT for reordering.
+        /// RACK waits this much of the RTT for reordering.
         reordering: Ratio = Ratio::new(1, 4), "RFC 8985 section 6.2, RACK_update_reo_wnd: min_RTT/4";
-        /// An acknowledgment has arrived after so much less than the loop.
+        /// An acknowledgment has arrived after this much less than the loop.
         arrival_error: Ratio = Ratio::new(1, 20), "inferred: jitter of that loop";
         /// The same where the timestamps of both are equal.
         arrival_error_stamped: Ratio = Ratio::new(1, 4), "inferred: the clock of timestamps stands still for a while";
-        /// One that has not arrived after so many times what queues add was lost.
+        /// One that has not arrived after this many times what queues add was lost.
         lost_queues: u64 = 4, "inferred: queues grow no faster";
-        /// and so much of the loop.
+        /// and this much of the loop.
         lost_share: Ratio = Ratio::new(1, 4), "inferred: jitter of that loop";
-        /// Packets come with a pause if so much lies between them,
+        /// Packets come with a pause if this much lies between them,
         pause: Duration = ms(1), "inferred: the scheduler of a host";
-        /// and so many times what usually does.
+        /// and this many times what usually does.
         pause_gaps: u64 = 4, "inferred: a loss doubles the distance, two in a row treble it";
         /// What usually lies between them follows longer distances by this part.
         gap_growth: u64 = 16, "inferred: slow, since the slowest link lets packets come no closer";
@@ -300,13 +300,13 @@ thresholds! {
     TcpCopies in "tcp.copies" {
         /// Two ports of a tap show a packet within that.
         tap: Duration = ms(1), "inferred: packets that wait for their interrupt together";
-        /// And within so much of the round trip, which no retransmission can be.
+        /// And within this much of the round trip, which no retransmission can be.
         tap_share: Ratio = Ratio::new(1, 4), "inferred: no sender repeats a packet so soon";
         /// Timestamps change within that.
         slow_clock: Duration = ms(10), "RFC 7323 section 5.4 allows 1 s; 10 ms is the slowest usual";
-        /// What follows itself within so much of the loop to the sender is a copy.
+        /// What follows itself within this much of the loop to the sender is a copy.
         follows_share: Ratio = Ratio::new(1, 2), "inferred: no answer can have prompted it";
-        /// What fills a hole within so much of the loop to the sender was overtaken.
+        /// What fills a hole within this much of the loop to the sender was overtaken.
         overtaken_share: Ratio = Ratio::new(9, 10), "inferred: no answer can have prompted it; a tenth for jitter";
         /// That loop, where the handshake does not show it.
         overtaken: Duration = ms(3), "inferred: reordering in a network rarely takes longer";
@@ -320,23 +320,23 @@ thresholds! {
     TcpMissing in "tcp.missing" {
         /// Identifications count packets where other steps than one are this many times rarer,
         leaps: u64 = 3, "inferred: losses are rarer than what arrives";
-        /// and packets without data so many times rarer than all.
+        /// and packets without data this many times rarer than all.
         bare: u64 = 8, "inferred: what is missing is then seldom one of these";
-        /// What was lost together comes again within so many round trips.
+        /// What was lost together comes again within this many round trips.
         burst_rtts: u64 = 2, "inferred: slow start after a timeout leaves no longer pauses";
-        /// After a retransmission, what is missing may be another for so many round trips.
+        /// After a retransmission, what is missing may be another for this many round trips.
         repair_rtts: u64 = 2, "inferred: one for the repair, one for its answer";
-        /// What was lost comes again after so much of a round trip.
+        /// What was lost comes again after this much of a round trip.
         soonest_share: Ratio = Ratio::new(8, 10), "inferred: nothing else tells the sender; the shortest RTT may be ours, not its";
     }
 
     /// Whether a retransmission of TCP was needed.
     TcpNeed in "tcp.need" {
-        /// A report of a duplicate is waited for so many RTTs after the acknowledgment
+        /// A report of a duplicate is waited for this many RTTs after the acknowledgment
         patience_rtts: u64 = 3, "inferred: the copy arrives within one, its report in another";
         /// and for this at least.
         patience: Duration = ms(500), "RFC 5681 section 4.2: an acknowledgment is delayed no longer";
-        /// An answer within so much of the shortest round trip is that of an earlier transmission.
+        /// An answer within this much of the shortest round trip is that of an earlier transmission.
         early_share: Ratio = Ratio::new(1, 2), "inferred: what RFC 3522 tells by timestamps, told by time; the queues of our samples may have drained";
     }
 
@@ -344,35 +344,37 @@ thresholds! {
     TcpCounts in "tcp.counts" {
         /// What follows the end of a connection within that belongs to it.
         linger: Duration = s(120), "inferred: twice an MSL of a minute, as systems have it; RFC 9293 section 3.4.2 has one of two minutes";
-        /// A wrong checksum means damage where good ones are so many times as many.
+        /// A wrong checksum means damage where good ones are this many times as many.
         damaged: u64 = 4, "inferred: where a network card fills checksums in, nearly all are wrong";
         /// Nothing outstanding for longer is an idle period.
         idle: Duration = s(1), "RFC 5681 section 4.1 has the RTO, whose lower bound RFC 6298 section 2.4 sets at 1 s";
         /// Answers of a receiver that come as soon show its own delay, and no way.
         near_receiver: Duration = ms(2), "inferred: a host answers within that";
-        /// From so much on it is a timer's.
+        /// From this much on it is a timer's.
         delayed_ack: Duration = ms(5), "inferred: more than a host takes to answer; delayed acknowledgments take 40 ms and more";
-        /// The initial window is over so much of the loop to the sender after the first acknowledgment.
+        /// The initial window is over this much of the loop to the sender after the first acknowledgment.
         first_answer_share: Ratio = Ratio::new(9, 10), "inferred: no answer can have prompted data before; a tenth for jitter";
-        /// A SYN with a window of so many whole segments is of a system that probes for tail losses.
+        /// A SYN with a window of this many whole segments is of a system that probes for tail losses.
         probing_window: u64 = 20, "Linux tcp_default_init_rwnd until 4.19: twice TCP_INIT_CWND of 10; tcp_select_initial_window since: 65535 bytes in whole segments";
     }
 
     /// What held a sender of TCP back.
     TcpHeld in "tcp.held" {
-        /// Its congestion window held it back beyond doubt if so many acknowledgments in a row prompted full segments.
+        /// Its congestion window held it back beyond doubt if this many acknowledgments in a row prompted full
+        /// segments.
         waits: u64 = 4, "inferred: an application does not write that often just when an acknowledgment arrives";
-        /// A window that has not grown for so many RTTs is not a congestion window.
+        /// A window that has not grown for this many RTTs is not a congestion window.
         flat_rtts: u64 = 8, "inferred: RFC 5681 section 3.1 grows it by a segment an RTT, half of one with delayed ACKs";
-        /// A queue stands if round trips take so much of the shortest
+        /// A queue stands if round trips take this much of the shortest
         standing_share: Ratio = Ratio::new(5, 4), "inferred: a quarter is more than jitter of most paths";
         /// and this more.
         standing: Duration = ms(1), "inferred: a receiver takes up to that to answer";
-        /// With segments outstanding, one that leaves within so much of an RTT of another is paced.
+        /// With segments outstanding, one that leaves within this much of an RTT of another is paced.
         paced_share: Ratio = Ratio::new(1, 4), "inferred: a pace spreads a window over the round trip";
-        /// A send buffer holds it if pauses that are longer take so much of the time in which no more becomes outstanding.
+        /// A send buffer holds it if pauses that are longer take this much of the time in which no more becomes
+        /// outstanding.
         gaps_share: Ratio = Ratio::new(1, 2), "inferred: a full buffer waits for the acknowledgments of a burst, a pace leaves no such pause";
-        /// So much of the receiver's window may stay free until one large segment fills it.
+        /// This much of the receiver's window may stay free until one large segment fills it.
         deferred_share: Ratio = Ratio::new(1, 3), "Linux net.ipv4.tcp_tso_win_divisor, tcp_tso_should_defer, net/ipv4/tcp_output.c";
     }
 
@@ -382,7 +384,7 @@ thresholds! {
         at_side: Duration = ms(2), "inferred: a host answers a handshake's chunk within that";
         /// Or as small a part of the whole way.
         at_side_share: Ratio = Ratio::new(1, 20), "inferred: jitter of the rest hides it";
-        /// The loop is so much of what was timed.
+        /// The loop is this much of what was timed.
         loop_share: Ratio = Ratio::new(9, 10), "inferred: what brings an answer may be shorter than what was timed";
     }
 
@@ -394,15 +396,15 @@ thresholds! {
         unsampled: Duration = ms(200), "inferred: the shortest lower bound that is known, Linux TCP's";
         /// Few senders take a lower bound below this, a tenth allowed.
         shortest: Duration = ms(180), "inferred: the shortest lower bound that is known, less a tenth";
-        /// A timer may have run out after so much of the timeout that is estimated.
+        /// A timer may have run out after this much of the timeout that is estimated.
         run_share: Ratio = Ratio::new(9, 10), "inferred: the sender's RTT samples are not ours";
-        /// And has run out after so much.
+        /// And has run out after this much.
         late_share: Ratio = Ratio::new(6, 5), "inferred: granularity of timers";
         /// Doublings of it that are looked at.
         doublings: u64 = 6, "RFC 9260 section 6.3.3 E2: 1 s doubled to RTO.Max of 60 s";
         /// What is added to the RTT at least.
         granularity: Duration = ms(4), "RFC 9260 section 6.3.1 G: four times 1 ms, the finest that is known";
-        /// Without a SACK for so long, none prompted a packet.
+        /// Without a SACK for this long, none prompted a packet.
         silence: Duration = ms(10), "inferred: five times what a host takes to answer";
     }
 
@@ -410,17 +412,17 @@ thresholds! {
     SctpPrompt in "sctp.prompt" {
         /// A packet is an answer if it follows a SACK within that,
         at_once: Duration = ms(2), "inferred: a host takes so long at most to answer";
-        /// with so much of the loop to the sender beside.
+        /// plus this much of the loop to the sender.
         loop_share: Ratio = Ratio::new(1, 4), "inferred: jitter of that loop";
         /// Missing reports that start a fast retransmit, where no other number was seen.
         reports: u64 = 3, "RFC 9260 section 7.2.4";
         /// And the most that a standard has.
         reports_most: u64 = 4, "RFC 2960 section 7.2.4";
-        /// SACKs that came together may report so many more.
+        /// SACKs that came together may report this many more.
         together: u64 = 2, "inferred: two SACKs wait for their interrupt together";
         /// SACKs are few where no more came
         few: u64 = 2, "inferred: an acknowledgment for each second packet";
-        /// in so many times the time of an answer.
+        /// in this many times the time of an answer.
         few_answers: u64 = 2, "inferred: one for the SACK that prompted it, one for the SACK before";
         /// A SACK comes no later than this after it could.
         latest: Duration = s(5), "inferred: longer than any queue that is known";
@@ -434,17 +436,17 @@ thresholds! {
         at_once: Duration = ms(10), "inferred: no T3 is so short";
         /// Identifications of neighbours are no farther apart where their sender counts its packets.
         idents: u64 = 256, "inferred: more than a burst of packets; far less than a step of numbers at random";
-        /// After more than so many of them its sender does count.
+        /// After more than this many of them its sender does count.
         counted: u64 = 4, "inferred: four such steps at random in a row come once in 10^8 packets";
     }
 
     /// Whether a retransmission of SCTP was needed.
     SctpNeed in "sctp.need" {
-        /// A report of a duplicate is waited for so long,
+        /// A report of a duplicate is waited for this long,
         grace: Duration = s(1), "inferred: the copy's arrival and a delayed SACK of 500 ms (RFC 9260 section 6.2)";
-        /// and for so many round trips.
+        /// and for this many round trips.
         grace_rtts: u64 = 2, "inferred: one for the copy, one for its report";
-        /// An answer within so much of the shortest round trip is that of an earlier transmission.
+        /// An answer within this much of the shortest round trip is that of an earlier transmission.
         early_share: Ratio = Ratio::new(3, 4), "inferred: paths jitter; what is clearly sooner than anything before";
     }
 
@@ -460,27 +462,27 @@ thresholds! {
     PairPolicy in "pair" {
         /// Clocks of captures tell no less.
         resolution: Duration = us(1), "pcap counts microseconds";
-        /// So much may a packet seem to arrive before it was sent.
+        /// A packet may seem to arrive this much before it was sent.
         tolerance: Duration = us(2), "pcap counts microseconds, at both ends";
-        /// So much may it seem to where chance has tilted the line of the clocks.
+        /// Or this much where chance has tilted the line of the clocks.
         slack: Duration = ms(1), "inferred: the error of a skew over the length of a capture";
-        /// A packet takes so much longer than those around it at most.
+        /// A packet takes at most this much longer than those around it.
         patience: Duration = s(1), "inferred: longer than a queue's change between neighbours";
-        /// Equal packets of a host that numbers them are two if so much lies between them.
+        /// Equal packets of a host that numbers them are two if this much lies between them.
         again: Duration = s(1), "inferred: identifications of 16 bits come again no sooner at 65,536 packets a second";
-        /// Packets so near to a step of a clock may have been under way then.
+        /// Packets this near to a step of a clock may have been under way then.
         under_way: Duration = s(1), "inferred: longer than any delay but that of a satellite's full buffer";
         /// A tap shows the copy no later.
         tap: Duration = ms(1), "inferred: packets that wait for their interrupt together";
         /// The same where hosts number their packets, so that no others are equal.
         tap_numbered: Duration = ms(10), "inferred: a timer tick between the two ports";
-        /// Of a hundred packets, so many are copies in a capture that shows each twice.
+        /// Of a hundred packets, this many are copies in a capture that shows each twice.
         doubled: u64 = 40, "inferred: nearly every second one";
-        /// A receiver knows what arrived after so many times the way from the capture to it.
+        /// A receiver knows what arrived after this many times the way from the capture to it.
         beyond_ways: u64 = 2, "inferred: there, and back to the capture again in a queue as long";
         /// A receiver answers at once within that.
         answer: Duration = ms(1), "inferred: a host takes so long at most to answer";
-        /// A capture is at the receiver if answers take no more than so much of the round trip.
+        /// A capture is at the receiver if answers take no more than this much of the round trip.
         at_receiver_share: Ratio = Ratio::new(1, 20), "inferred: jitter of the rest hides it";
     }
 }

@@ -79,7 +79,7 @@ impl Samples {
         }
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(crate) fn heap(&self) -> usize {
         size_of::<u64>()
             * match &self.kept {
@@ -113,7 +113,7 @@ impl Samples {
         }
     }
 
-    /// For each share the smallest sample that at least so many of the samples do not exceed: the nearest rank.
+    /// For each share the smallest sample that at least this many of the samples do not exceed: the nearest rank.
     fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let ranks = shares.map(|share| ((share * self.count as f64).ceil() as u64).max(1));
         match &self.kept {
@@ -127,7 +127,7 @@ impl Samples {
     }
 }
 
-/// So many samples are kept themselves.
+/// Up to this many samples are kept themselves.
 const EXACT: usize = 2048;
 /// An octave has 2^BITS steps.
 const BITS: u32 = 7;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rexmit_wire::{IpPacket, QuicKinds, UdpHeader};
 
-/// So many connections are remembered; datagrams of further ones count as QUIC by long headers alone.
+/// This many connections are remembered; datagrams of further ones count as QUIC by long headers alone.
 const MOST: usize = 1 << 16;
 
 /// The connections of QUIC that a capture has shown, by the addresses of both ends.

@@ -278,7 +278,7 @@ impl Kind {
             Some(prefix) => prefix.parse::<u32>().ok().filter(|prefix| *prefix <= bits)?,
             None => bits,
         };
-        // The bits that the prefix leaves open; a shift by all of 128 is none.
+        // The bits that the prefix leaves open; a shift by all of 128 is not allowed.
         let open = 1_u128.checked_shl(bits - prefix).map_or(u128::MAX, |n| n - 1);
         Some((value & !open, value | open))
     }

@@ -4,7 +4,7 @@
 //! below zero. So the clocks' difference lies under all that packets from A to B show, and above all that packets from B
 //! to A show. Over time it is a line, as long as nobody sets a clock. Of the lines between the two clouds
 //! (Moon, Skelly and Towsley, "Estimation and Removal of Clock Skew from Network Delay Measurements", 1999, have one
-//! cloud) the one is taken that has the slope of the clouds' near edges, and runs in the middle between them. That says:
+//! cloud) the one taken has the slope of the clouds' near edges, and runs in the middle between them. That says:
 //! the smallest delays both ways are equal.
 //!
 //! Not told apart: a queue that grows for the whole capture, and a clock that drifts. Where the slopes of the two edges
@@ -50,7 +50,7 @@ struct Stretch {
     line: Line,
 }
 
-/// What B's clock shows more than A's, nanoseconds.
+/// How much more B's clock shows than A's, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     /// Time of A at which `offset` holds.

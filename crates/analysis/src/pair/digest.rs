@@ -22,7 +22,7 @@ pub(super) struct Digest {
     pub raw_ack: u32,
     pub len: u32,
     pub tsval: u32,
-    /// Of what a host says and no network changes, beside the fields above.
+    /// Of what a host says and no network changes, besides the fields above.
     pub print: u32,
     pub ident: u16,
     pub flags: Flags,
@@ -122,7 +122,7 @@ impl Digest {
     }
 }
 
-/// Which fields come through the network unchanged, beside numbers, length and flags.
+/// Which fields come through the network unchanged, besides numbers, length and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
     /// Window, timestamps and SACK blocks.
@@ -145,7 +145,7 @@ pub(super) fn nanos(time: Instant) -> i64 {
     time.as_nanos() as i64
 }
 
-/// The time of so many nanoseconds; the first one for those before it.
+/// The time of this many nanoseconds; the first one for those before it.
 pub(super) fn instant(nanos: i64) -> Instant {
     Instant::from_nanos(nanos.max(0) as u64)
 }

@@ -257,7 +257,7 @@ fn beyond(got: &[Digest], acks: &[Digest]) -> Option<i64> {
 
 /// Acknowledgments that are looked at for one that tells of a retransmission.
 const ANSWERS: usize = 1 << 14;
-/// Parts before and behind a retransmission that are held against it.
+/// Parts before and after a retransmission that it is compared with.
 const PARTS: usize = 1 << 10;
 /// Packets among which the one with the highest sequence number is looked for.
 const LOOK_BACK: usize = 4096;

@@ -19,7 +19,7 @@ pub(super) struct Flow {
 pub(super) struct Side {
     /// In the order of the capture.
     pub packets: Vec<Digest>,
-    /// SACK blocks of these, but for those that report duplicates: number of the packet, first sequence number, one
+    /// SACK blocks of these, except those that report duplicates: number of the packet, first sequence number, one
     /// past the last.
     pub sacks: Vec<(u64, i64, i64)>,
 }

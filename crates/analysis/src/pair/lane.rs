@@ -138,7 +138,7 @@ impl Lane<'_> {
         }
     }
 
-    /// So much longer than those around it a packet takes at most, nanoseconds.
+    /// A packet takes at most this much longer than those around it, nanoseconds.
     fn patience(&self) -> i64 {
         signed(self.clocks.policy().patience)
     }
@@ -149,7 +149,7 @@ impl Lane<'_> {
     }
 
     /// How much longer or shorter than the packets around it a packet would have taken, nanoseconds; `None` where that
-    /// cannot be: it arrives before it was sent, or very late.
+    /// is impossible: it arrives before it was sent, or very late.
     fn cost(&self, sent: u32, got: u32) -> Option<i64> {
         let (sent, got) = (&self.sent[sent as usize], &self.got[got as usize]);
         let Some(usual) = self.delays.around(sent.time) else { return Some(0) };

@@ -42,7 +42,7 @@ impl Hosts {
         self.near.entry(server).or_insert(end.other());
     }
 
-    /// The capture near a client of which nothing else tells.
+    /// The capture near a client about which nothing else tells.
     pub(super) fn near_client(&self, [client, server]: [IpAddr; 2]) -> (End, NearBy) {
         let of_server = || self.near.get(&server).map(|end| end.other());
         match self.near.get(&client).copied().or_else(of_server) {
@@ -53,7 +53,7 @@ impl Hosts {
 }
 
 fn by_round_trip(sides: [Anchored<'_>; 2], policy: &PairPolicy) -> Option<End> {
-    // Number in A, side, and what B's clock shows more.
+    // Number in A, side, and how much more B's clock shows.
     let mut seen: Vec<(u64, usize, i64)> = Vec::new();
     for (side, (a, b, anchors)) in sides.into_iter().enumerate() {
         seen.extend(anchors.iter().map(|&(i, j)| {

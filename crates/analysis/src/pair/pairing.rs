@@ -26,7 +26,7 @@ impl Pairing {
         self.captures[end as usize].push(batch);
     }
 
-    /// So many bytes of the file of a capture have been read: see [`crate::Analyzer::allow`].
+    /// This many bytes of the file of a capture have been read: see [`crate::Analyzer::allow`].
     pub fn allow(&mut self, end: End, read: u64) {
         self.captures[end as usize].allow(read);
     }

@@ -1,7 +1,7 @@
 //! The rows that two captures of the same flows give.
 //!
 //! The two captures are called A and B, in the order in which they were named. All times are told by A's clock; those
-//! of B are corrected by what [`ClockRow`] says. Connections have a number of their own here, the pair, beside their
+//! of B are corrected by what [`ClockRow`] says. Connections have a number of their own here, the pair, besides their
 //! numbers in both captures.
 
 use rexmit_units::Instant;
@@ -70,7 +70,7 @@ pub struct ClockRow {
     pub method: ClockMethod,
     /// The time of A at which the offset is stated: that of the middle one of the packets that tell.
     pub at: Instant,
-    /// What B's clock shows more than A's at that time, nanoseconds.
+    /// How much more B's clock shows than A's at that time, nanoseconds.
     pub offset: i64,
     /// The least and the largest offset that lets no packet arrive before it was sent; `None` where nothing bounds
     /// it. With equal paths both ways they lie half the smallest round-trip time away from the offset.

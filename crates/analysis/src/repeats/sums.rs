@@ -183,12 +183,12 @@ impl Sums {
         self.squares += other.squares;
     }
 
-    /// The smallest and the largest, nanoseconds; 0 of none.
+    /// The smallest and the largest, nanoseconds; 0 if there are none.
     pub fn range(&self) -> (u64, u64) {
         (self.min, self.max)
     }
 
-    /// The mean, nanoseconds; 0 of none.
+    /// The mean, nanoseconds; 0 if there are none.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }

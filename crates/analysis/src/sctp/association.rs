@@ -273,7 +273,7 @@ impl Association {
             }
             Body::Shutdown { cumulative } => {
                 self.handshake.shutdown = true;
-                // Each DATA that still comes is answered by a SHUTDOWN; that is none sent again.
+                // Each DATA that still comes is answered by a SHUTDOWN; that one is not a retransmission.
                 self.sides[from].controls.renew(Control::Shutdown, *cumulative);
                 self.sent(look, Control::Shutdown);
             }

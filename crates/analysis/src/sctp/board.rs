@@ -89,7 +89,7 @@ impl Board {
         usize::try_from(tsn - self.base).ok().and_then(|at| self.entries.get_mut(at))
     }
 
-    /// The sender knows of so many entries more that they were acknowledged, and of so many no longer.
+    /// The sender knows this many more entries to be acknowledged, and this many no longer.
     pub(super) fn known_changed(&mut self, more: u64, fewer: u64) {
         self.known = self.known + more - fewer;
     }
@@ -163,7 +163,7 @@ impl Board {
         }
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
     }

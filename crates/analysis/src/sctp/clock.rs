@@ -44,7 +44,7 @@ impl Clock {
         self.smooth(rtt.as_nanos() as f64);
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.data.heap() + self.heartbeat.heap()
     }

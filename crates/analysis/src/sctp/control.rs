@@ -58,7 +58,7 @@ impl Controls {
         self.sent.iter().find(|(of, _)| *of == control).map(|(_, sent)| sent)
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         self.sent.capacity() * size_of::<(Control, Sent)>()
     }
@@ -99,7 +99,7 @@ impl Heartbeats {
         again
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         self.waiting.capacity() * size_of::<(u32, u64, Instant)>()
             + self.paths.capacity() * size_of::<(u32, Sent)>()
@@ -161,5 +161,5 @@ fn hash(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// So many HEARTBEATs are waited for.
+/// This many HEARTBEATs are waited for.
 const MOST_WAITING: usize = 16;

@@ -75,7 +75,7 @@ impl Copies {
 }
 
 impl Copies {
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         self.last.capacity() * size_of::<Print>()
     }
@@ -91,5 +91,5 @@ impl Print {
     }
 }
 
-/// So many packets are compared.
+/// This many packets are compared.
 const LAST: usize = 8;

@@ -174,7 +174,7 @@ impl Half {
         row.throughput = rate(row.bytes, row.first_data, row.last_data);
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         let samples = self.clock.heap() + self.sack_delay.heap();
         let streams = self.streams.len() * 2 * size_of::<StreamRow>();
@@ -231,7 +231,7 @@ impl Half {
         }
     }
 
-    /// T3 expired, of which the chunks `again` were sent again: all that is outstanding is marked.
+    /// T3 expired, and the chunks `again` were sent again for it: all that is outstanding is marked.
     fn expired(&mut self, lead: i64, now: Instant, again: &[i64]) {
         self.view.mark(lead, self.board.end(), again, &mut self.board);
         self.view.expired = Some(now);
@@ -379,7 +379,7 @@ impl Half {
         }
     }
 
-    /// Adds the TSNs up to `end`; begins anew there where that takes too many steps.
+    /// Adds the TSNs up to `end`; starts again there where that takes too many steps.
     fn extend(&mut self, end: i64, now: Instant, out: &mut Out<'_>) {
         let more = (end - self.board.end()).max(0) as u64;
         if more > 1 && !self.work.spend(more) {
@@ -397,7 +397,7 @@ impl Half {
         acked < self.board.count(from, to)
     }
 
-    /// Judging what is outstanding takes too many steps: forgets it, and begins anew at `tsn`.
+    /// Judging what is outstanding takes too many steps: forgets it, and starts again at `tsn`.
     fn give_up(&mut self, tsn: i64, out: &mut Out<'_>) {
         self.given_up += 1;
         self.restart(tsn, out);

@@ -43,7 +43,7 @@ pub(super) struct Occasion {
     pub(super) paths: bool,
     /// Some retransmitted chunk of it has just had its missing reports made full.
     pub(super) full: bool,
-    /// Its first retransmitted chunk is another one than that of the last expiry, and no new data left since.
+    /// Its first retransmitted chunk is not that of the last expiry, and no new data left since.
     pub(super) goes_on: bool,
     /// Bytes outstanding.
     pub(super) outstanding: u64,
@@ -263,12 +263,12 @@ fn struck(at: &Occasion, entry: &Entry, view: &View, times: &Times) -> Verdict {
             return (again(entry), Likely);
         }
         // Away from the sender some of the reports were lost, so their number says little; but where SACKs are few, one
-        // just before is no chance.
+        // just before is not by chance.
         let few = view.sacks_within(at.time, at.tolerance() * prompt.few_answers) <= prompt.few;
         if !exact && !at.at_sender() && few {
             return (again(entry), Likely);
         }
-        // What a timeout marked is sent with the first SACKs after it, before so many reports.
+        // What a timeout marked is sent with the first SACKs after it, before this many reports.
         if entry.marked && !exact {
             return (SctpCause::AfterTimeout, Likely);
         }

@@ -63,7 +63,7 @@ pub(crate) struct Associations {
     /// Memory that is used again.
     pieces: Vec<DataChunk>,
     steps: Steps,
-    /// How many packets there were when it was last looked for associations that are over.
+    /// How many packets there were when associations that are over were last looked for.
     swept: u64,
     /// By interface, ports of sender and receiver, and verification tag: the association and who sends.
     by_tag: HashMap<(u32, u16, u16, u32), Place, RandomState>,
@@ -150,7 +150,7 @@ impl Associations {
         self.steps.spent
     }
 
-    /// Ends those that have been idle the longest, until the others take so many bytes.
+    /// Ends those that have been idle the longest, until the others take this many bytes.
     pub(crate) fn shed(&mut self, most: u64) {
         let mut ended = 0;
         while self.used() > most && self.end_idle() {
@@ -160,7 +160,7 @@ impl Associations {
         self.forget_ended();
     }
 
-    /// Ends up to so many of those that are open; true if none is left.
+    /// Ends up to this many of those that are open; true if none is left.
     pub(crate) fn finish(&mut self, most: usize) -> bool {
         self.free.clear();
         self.by_tag.clear();
@@ -314,5 +314,5 @@ impl Associations {
     }
 }
 
-/// After so many packets, those that are over are looked for.
+/// After this many packets, those that are over are looked for.
 const SWEEP: u64 = 8_192;

@@ -42,7 +42,7 @@ impl Paths {
         Some(at as u32)
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         let samples = self.paths.iter().map(|path| path.data.heap() + path.heartbeats.heap()).sum::<usize>();
         samples + self.paths.capacity() * size_of::<Path>()

@@ -14,7 +14,7 @@ pub(super) struct Pending {
     rows: VecDeque<Waiting>,
     /// How many rows have left.
     gone: u64,
-    /// Of these, those that too many came behind.
+    /// Of these, those that too many came after.
     pub(super) closed: u64,
 }
 
@@ -118,7 +118,7 @@ impl Pending {
         }
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.rows.capacity() * size_of::<Waiting>()
     }

@@ -14,7 +14,7 @@ use crate::core::side::SideName;
 use crate::core::spread::Spread;
 use crate::limits::Counts;
 
-/// The rows of SCTP, a vector a table.
+/// The rows of SCTP, one vector per table.
 #[derive(Debug, Default)]
 pub struct SctpRows {
     /// Associations that have ended.

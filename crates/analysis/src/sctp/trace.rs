@@ -1,7 +1,7 @@
 //! The classes of sctp_trace (pedersen-2006 appendix B.1), decided as its listing decides them.
 //!
 //! Kept of the listing:
-//! - A chunk's counter grows with every SACK of which a gap block ends above it, whatever that SACK acknowledges anew
+//! - A chunk's counter grows with every SACK of which a gap block ends above it, whatever that SACK newly acknowledges
 //!   and however old it is. The loop runs from the TSN after the block before (at first, after the cumulative TSN) to
 //!   the one before the block's end. So TSNs inside a block are counted as well, all but each block's last. That
 //!   matters only for chunks that are sent again although a gap block holds them.
@@ -11,7 +11,7 @@
 //!   the first one was; a further chunk without is in flight.
 //!
 //! Not kept, since these are limits of its reading and not of its classes:
-//! - It stops reading a packet at the first chunk that is not DATA, so DATA behind a SACK is lost to it.
+//! - It stops reading a packet at the first chunk that is not DATA, so DATA after a SACK is lost to it.
 //! - It takes all DATA for one direction of one association, and compares TSNs without wrapping.
 //! - It holds ends of blocks in 16 bits, relative to the first TSN. From TSN 65,536 on it counts no reports and calls
 //!   everything a timeout. No table of the study that tells types apart gets that far (7,031 chunks in 1800 s).

@@ -70,13 +70,13 @@ pub(super) struct View {
     pub(super) recover: Option<i64>,
     /// Shortest time from the start of T3 to an expiry that looks like one.
     pub(super) shortest_timer: Option<Duration>,
-    /// How often so many strikes (by index) had something sent again when no timer could have.
+    /// How often this many strikes (by index) had something sent again when no timer could have.
     thresholds: [u32; 8],
     /// SACKs on their way to the sender.
     coming: VecDeque<Report>,
     /// Bytes that these take.
     coming_bytes: usize,
-    /// SACKs that too many came behind.
+    /// SACKs that too many came after.
     pub(super) hurried: u64,
     marks: Marks,
     /// Times of the last SACKs that were seen, the latest last.
@@ -127,7 +127,7 @@ impl View {
     /// Lets the sender know what it can know at `now`, when it is seen to have sent the TSNs `again`.
     ///
     /// No sender repeats what it knows to have arrived, so a SACK that acknowledges one of them is late, or was lost
-    /// behind the place of the capture.
+    /// past the place of the capture.
     pub(super) fn catch_up(&mut self, now: Instant, again: &[i64], board: &mut Board) {
         while let Some(report) = self.coming.front().filter(|report| report.due <= now) {
             let late = now.saturating_since(report.due) < self.policy.prompt.latest;
@@ -145,7 +145,7 @@ impl View {
         self.apply(&report, board);
     }
 
-    /// What is sent again was not known to have arrived: SACKs that said so came late, or were lost behind the place of
+    /// What is sent again was not known to have arrived: SACKs that said so came late, or were lost past the place of
     /// the capture. `near`: no delay lies between, so that it stands as an error of the sender.
     pub(super) fn unlearn(&mut self, again: &[i64], near: bool, board: &mut Board, work: &mut Work) {
         let Some(&lowest) = again.iter().find(|tsn| board.is_known(**tsn)) else { return };
@@ -161,7 +161,7 @@ impl View {
         }
     }
 
-    /// T3 expired: what is outstanding from `lead` on to before `end` is marked, but for `again`, which was sent again.
+    /// T3 expired: what is outstanding from `lead` on to before `end` is marked, except `again`, which was sent again.
     pub(super) fn mark(&mut self, lead: i64, end: i64, again: &[i64], board: &mut Board) {
         let number = self.marks.number + 1;
         self.marks = Marks { number, from: lead.max(self.una), to: end };
@@ -178,7 +178,7 @@ impl View {
         number > 0 && (from..to).contains(&tsn) && entry.cleared != number && !entry.known
     }
 
-    /// It is marked no more.
+    /// It is no longer marked.
     pub(super) fn clear(&self, entry: &mut Entry) {
         entry.cleared = self.marks.number;
     }
@@ -188,7 +188,7 @@ impl View {
         self.marks.number
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.coming_bytes + self.coming.capacity().saturating_sub(self.coming.len()) * size_of::<Report>()
     }
@@ -218,7 +218,7 @@ impl View {
         (*count > 0).then_some(strikes as u32)
     }
 
-    /// So many strikes had something sent again, and no timer can have.
+    /// This many strikes had something sent again, and no timer can have.
     pub(super) fn learn(&mut self, strikes: u32) {
         if let Some(count) = self.thresholds.get_mut(strikes as usize) {
             *count += 1;
@@ -290,5 +290,5 @@ impl View {
 
 /// Stands for the cumulative TSN before the first SACK: below any other.
 const UNKNOWN: i64 = i64::MIN / 4;
-/// So many times of SACKs are kept.
+/// This many times of SACKs are kept.
 const RECENT: usize = 8;

@@ -42,7 +42,7 @@ impl Tally {
         }
     }
 
-    /// Puts what was counted beside connections that have ended, and forgets it.
+    /// Adds what was counted to connections that have ended, and forgets it.
     pub(super) fn join<'a>(&mut self, rows: &'a [ConnectionRow]) -> Vec<Counted<'a>> {
         let counted = |row: &'a ConnectionRow| {
             let Sides { client, server } = self.open.remove(&row.connection).unwrap_or_default();

@@ -210,7 +210,7 @@ fn a_connection_counts_its_retransmissions_by_cause() {
         (2, 1, 0)
     );
     assert_eq!((count("client_cause_syn"), count("client_spurious"), count("client_unnecessary")), (1, 0, 1));
-    // A later connection of that number would be another one.
+    // A later connection of that number would be a different one.
     let again = tables.take(&Rows { connections: vec![connection()], ..Rows::default() });
     assert_eq!(u64s(&column(&again, "connections", "server_cause_timeout").1), [0]);
 }

@@ -175,13 +175,13 @@ impl Board {
         self.piece_at(at).or_else(|| self.done.iter().rev().find(holds))
     }
 
-    /// Forgets the oldest pieces until there is room for so many more.
+    /// Forgets the oldest pieces until there is room for this many more.
     fn make_room(&mut self, room: usize) {
         let most = if self.answered { BOARD_SEGMENTS } else { BOARD_UNANSWERED };
         self.leave(most - room);
     }
 
-    /// Forgets the oldest pieces but for so many.
+    /// Forgets all but this many of the newest pieces.
     fn leave(&mut self, most: usize) {
         let many = self.pieces.len().saturating_sub(most);
         if many > 0 {
@@ -204,7 +204,7 @@ impl Board {
         (to - from + moved / MOVED) as u64
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         (self.pieces.capacity() + self.done.capacity()) * size_of::<Piece>()
     }

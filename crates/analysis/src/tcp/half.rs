@@ -212,7 +212,7 @@ impl Half {
         self.work.end(steps);
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         let known = self.acks.sacked.heap() + self.view.heap();
         let held = self.held.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap());
@@ -343,7 +343,7 @@ impl Half {
         });
     }
 
-    /// Within that, no answer is one to a retransmission.
+    /// Within that, no answer is to a retransmission.
     fn early(&self) -> Option<Duration> {
         self.clock.soonest_answer().map(|soonest| self.policy.need.early_share.of(soonest))
     }

@@ -55,13 +55,14 @@ impl Measures {
         }
     }
 
-    /// The side offered a window of so many bytes, in its SYN or later; `known` if the SYNs told how windows are
+    /// The side offered a window of this many bytes, in its SYN or later; `known` if the SYNs told how windows are
     /// scaled.
     pub(super) fn offered(&mut self, time: Instant, window: u64, syn: bool, known: bool) {
         self.windows.offered(time, window, syn, known);
     }
 
-    /// Data of the side passed that are not a copy. Returns how many segments are outstanding now. A silence counts as idle from `idle` on.
+    /// Data of the side that are not a copy passed. Returns how many segments are outstanding now. A silence counts as
+    /// idle from `idle` on.
     pub(super) fn sent(&mut self, passed: &Passed<'_>, level: &Level, idle: Duration) -> u32 {
         self.data.get_or_insert_default().sent(passed, level, idle)
     }
@@ -132,12 +133,12 @@ impl Measures {
         }
     }
 
-    /// TSvals that too many came behind.
+    /// TSvals that too many came after.
     pub(super) fn hurried(&self) -> u64 {
         self.data.as_ref().map_or(0, |data| data.rtt.hurried)
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         // An open loss event is about as large as this.
         self.data.as_ref().map_or(0, |data| 2 * size_of::<Data>() + data.rtt.heap())

@@ -69,9 +69,9 @@ pub(crate) struct Connections {
     count: u32,
 }
 
-/// About what a connection takes beside itself, bytes: entries of tables and queues.
+/// About what a connection takes besides itself, bytes: entries of tables and queues.
 const ENTRY: usize = 320;
-/// A connection is weighed when its packets have doubled, and with every so many.
+/// A connection is weighed when its packets have doubled, and each time this many more have come.
 const WEIGHED: u64 = 64;
 
 impl Connections {
@@ -147,7 +147,7 @@ impl Connections {
         self.steps.spent
     }
 
-    /// Ends those that have been idle the longest, until the others take so many bytes.
+    /// Ends those that have been idle the longest, until the others take this many bytes.
     pub(crate) fn shed(&mut self, most: u64) {
         let mut ended = 0;
         while self.used > most && self.end_idle() {
@@ -157,7 +157,7 @@ impl Connections {
         self.tidy();
     }
 
-    /// The capture has ended: ends up to so many connections; true if none is left.
+    /// The capture has ended: ends up to this many connections; true if none is left.
     pub(crate) fn finish(&mut self, most: usize) -> bool {
         let open = &self.open;
         let mut ending = self.ending.take().unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Whether packets come one behind the other, as from a queue, or after a pause.
+//! Whether packets come one after the other, as from a queue, or after a pause.
 
 use rexmit_units::{Duration, Instant};
 

@@ -109,7 +109,7 @@ impl Pending {
         }
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.waiting.capacity() * size_of::<Waiting>() + self.open.len() * 2 * size_of::<(i64, u64)>()
     }

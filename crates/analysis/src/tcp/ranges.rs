@@ -82,7 +82,7 @@ impl Ranges {
         self.ranges.iter().rev().take_while(|range| range.end > edge).map(|r| r.end - r.start.max(edge)).sum()
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         self.ranges.capacity() * size_of::<Range<i64>>()
     }

@@ -88,7 +88,7 @@ impl Signs {
         let is_first = trial.seq <= view.una;
         let between = |from: Instant, to: Instant| to.saturating_since(from);
         let since_ack = view.last.map(|last| between(last, sent.time));
-        // The timer runs anew from each progress, from the first transmission of the first segment and from each
+        // The timer restarts with each progress, from the first transmission of the first segment and from each
         // expiry. Some senders start it again with each retransmission.
         let by_first = trial.before.first.map(|piece| between(piece.first, trial.now));
         let by_last = trial.before.last.map(|stamp| between(stamp.time, trial.now));
@@ -157,8 +157,8 @@ impl Signs {
         let beyond = |longest: Option<Duration>| longest.is_some_and(|longest| silent > longest);
         let timeout =
             trial.policy.timer.run_share.of(trial.clock.rto().unwrap_or(trial.policy.timer.unsampled));
-        // Who goes by SACK counts each report, who goes by duplicates only such as leave the window where it is
-        // (RFC 5681 section 2).
+        // A sender that goes by SACK counts each report, one that goes by duplicates only those that leave the window
+        // where it is (RFC 5681 section 2).
         let counted = memory.sack == SackUse::Used || trial.reaches(trial.view.duplicates);
         Facts::of(&[
             (Exclusion::AtSender, trial.clock.is_surely_near() && !memory.elsewhere),
@@ -195,8 +195,8 @@ impl Signs {
     }
 
     /// Timestamps prove that the sender knew all that has passed here, which is acknowledged up to the segment, and that it
-    /// had got nothing for longer than it takes to answer. The segment was seen before, or what lies above it, and it is no
-    /// probe of a window.
+    /// had got nothing for longer than it takes to answer. The segment was seen before, or what lies above it, and it
+    /// is not a window probe.
     fn is_told(&self, trial: &Trial<'_>) -> bool {
         let silent = trial.told.silent.is_some_and(|silent| silent >= trial.policy.far.stamped_silence);
         let una = trial.seen.una;

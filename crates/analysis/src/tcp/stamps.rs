@@ -138,7 +138,7 @@ mod tests {
         stamps.acknowledged(Some(8), true);
         let second = stamps.sent(packet(480, 120, 7));
         assert_eq!((second.unanswered, second.is_fresh), (Some(Duration::from_millis(80)), false));
-        // It may have come behind data that are lost: then nothing new is echoed.
+        // It may have come after data that are lost: then nothing new is echoed.
         stamps.acknowledged(Some(9), false);
         assert_eq!(stamps.sent(packet(800, 200, 7)).unanswered, None);
     }

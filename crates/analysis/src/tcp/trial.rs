@@ -78,7 +78,7 @@ impl Trial<'_> {
         self.now.saturating_since(earlier)
     }
 
-    /// True if so many duplicate ACKs, or segments reported by SACK, start a fast retransmit.
+    /// True if this many duplicate ACKs, or segments reported by SACK, start a fast retransmit.
     pub(super) fn reaches(&self, count: u32) -> bool {
         u64::from(count) >= self.policy.prompt.duplicates
     }
@@ -202,7 +202,7 @@ impl Memory {
         }
         let Some(last) = self.last.filter(|last| view.una < last.end && last.end < trial.seq) else { return };
         let passed_over = view.sacked.bytes_above(last.end) > view.sacked.bytes_above(trial.seq);
-        // What goes back after a timeout goes on behind a fast retransmit of what is below it, whatever was reported.
+        // What goes back after a timeout goes on after a fast retransmit of what is below it, whatever was reported.
         if passed_over && self.sack == SackUse::Unknown && !self.may_be_left(trial) {
             self.sack = SackUse::Used;
         }

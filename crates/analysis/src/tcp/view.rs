@@ -39,7 +39,7 @@ struct Far {
     stamp: Option<u32>,
     /// The last packet had timestamps, and so had the acknowledgments.
     stamped: bool,
-    /// Acknowledgments that too many came behind.
+    /// Acknowledgments that too many came after.
     hurried: u64,
     /// The numbers that data were acknowledged up to, of late.
     steps: [i64; STEPS],
@@ -90,7 +90,7 @@ impl View {
         far.note_step(ack.ack);
     }
 
-    /// Whether an acknowledgment with this number passed here of late; true where so many passed since that it is not
+    /// Whether an acknowledgment with this number passed here of late; true where this many passed since that it is not
     /// known, or at the sender.
     pub(super) fn may_have_stepped_to(&self, number: i64) -> bool {
         self.far.as_ref().is_none_or(|far| far.may_have_stepped_to(number))
@@ -111,12 +111,12 @@ impl View {
         self.far.as_ref().map_or(seen, |far| &far.state)
     }
 
-    /// Acknowledgments that too many came behind, and ranges that were left out.
+    /// Acknowledgments that too many came after, and ranges that were left out.
     pub(super) fn limited(&self) -> (u64, u64) {
         self.far.as_ref().map_or((0, 0), |far| (far.hurried, far.state.sacked.left_out))
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.far.as_ref().map_or(0, |far| {
             size_of::<Far>() + far.queue.capacity() * size_of::<(Ack, i64)>() + far.state.sacked.heap()
@@ -170,7 +170,7 @@ impl Far {
         if self.stamp == Some(echo) {
             return None;
         }
-        // Older ones arrive with it and are looked at no more. The first that is newer, or has none, ends the search.
+        // Older ones arrive with it and are no longer looked at. The first that is newer, or has none, ends the search.
         let not_older = |stamp: u32| stamp.wrapping_sub(echo) as i32 >= 0;
         let (ack, _) = self.queue.iter().find(|(ack, _)| ack.stamp.is_none_or(not_older))?;
         (ack.stamp == Some(echo)).then(|| now.saturating_since(ack.time))

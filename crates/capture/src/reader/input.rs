@@ -90,7 +90,7 @@ impl<R: Read> Raw<R> {
         &self.buffer[self.at..self.end]
     }
 
-    /// Reads on behind what is buffered, all of which was taken or begins the buffer; false at the end.
+    /// Reads on past what is buffered, all of which was taken or begins the buffer; false at the end.
     fn more(&mut self) -> Result<bool, Failure> {
         if self.at == self.end {
             (self.at, self.end) = (0, 0);
@@ -101,7 +101,7 @@ impl<R: Read> Raw<R> {
         Ok(n > 0)
     }
 
-    /// Reads on until so many bytes are buffered, or the end.
+    /// Reads on until this many bytes are buffered, or the end.
     fn gather(&mut self, n: usize) -> Result<(), Failure> {
         if self.buffered().len() < n {
             self.buffer.copy_within(self.at..self.end, 0);

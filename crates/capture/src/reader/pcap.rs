@@ -27,7 +27,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// Takes the header; `None` where the file begins like no such file.
+    /// Takes the header; `None` where the file does not begin like one.
     pub(super) fn open<R: Read>(
         source: &mut Source<R>,
         interfaces: &mut Vec<Interface>,

@@ -163,7 +163,7 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// What it describes, with at most so many bytes of its name; true if that is not all of it.
+    /// What it describes, with at most this many bytes of its name; true if that is not all of it.
     fn interface(&self, most: usize) -> Result<(Interface, bool), ReadError> {
         self.need(8)?;
         let mut cut = false;

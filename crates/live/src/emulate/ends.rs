@@ -101,7 +101,7 @@ pub fn create_network(wanted: &Emulation, resolved: &Resolved) -> Result<(Ends, 
 /// Takes over two interfaces, `eth1` or `blue:eth1`; what they were before stands in a record by then.
 ///
 /// # Errors
-/// An interface that there is not, that is down, or no Ethernet; a missing privilege.
+/// An interface that does not exist, is down, or is not Ethernet; a missing privilege.
 pub fn take_over(names: &ByHost<String>) -> Result<(Ends, ByHost<Side>), SpecError> {
     let take = |name: &String| -> io::Result<(End, Side)> {
         let (namespace, interface) = record::split(name);
@@ -278,7 +278,7 @@ fn free(wanted: Option<ByHost<IpAddr>>) -> Result<ByHost<IpAddr>, SpecError> {
             }
         };
     }
-    // What a host still has to say to the client of an emulation before would be this one's first packets.
+    // What a host still has to say to the client of an earlier emulation would be this one's first packets.
     let heard_of = peers();
     let is_free = |pair: &ByHost<IpAddr>| owner(pair).is_none() && !heard_of.contains(&pair[CLIENT]);
     (0..MOST)

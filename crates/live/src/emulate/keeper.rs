@@ -1,10 +1,10 @@
 //! A keeper: the process between the emulator and a program that it runs.
 //!
-//! It is the first process of a PID namespace in which the program and all that this starts are. It ends when the program
-//! does, and is killed with the emulator; the kernel then kills whatever else is in the namespace, daemons too, so nothing
-//! survives, whoever is killed in whatever order. (In a guest, which ends with all that it runs, it adopts what the program
-//! leaves behind instead: the guest's kernel has no PID namespaces.) It leads a process group of its own, out of reach of
-//! what is sent to the terminal's.
+//! It is the first process of a PID namespace, which holds the program and all that this starts. It ends when the
+//! program does, and is killed with the emulator; the kernel then kills whatever else is in the namespace, daemons too,
+//! so nothing survives, no matter who is killed in which order. (In a guest, which ends with all that it runs, it
+//! adopts what the program leaves behind instead: the guest's kernel has no PID namespaces.) It leads a process group
+//! of its own, out of reach of what is sent to the terminal's.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -38,7 +38,7 @@ pub struct Started<'a> {
     pub argv: &'a [String],
     /// What its environment has.
     pub environment: &'a [(String, String)],
-    /// Beside this process's own.
+    /// Besides this process's own.
     pub inherits: bool,
     /// The folder that it begins in; this process's own where there is none.
     pub folder: Option<&'a Path>,
@@ -54,7 +54,7 @@ pub struct Started<'a> {
     pub to_stderr: bool,
     /// What it sees as /etc/hosts, where that is another file.
     pub host_names: Option<&'a Path>,
-    /// The user and group that it is again, in a user namespace.
+    /// The user and group that it becomes again, in a user namespace.
     pub user: Option<(u32, u32)>,
     /// It and all that it starts are in a PID namespace of their own.
     pub contained: bool,

@@ -62,7 +62,7 @@ pub struct Emulation {
     pub addresses: Option<[IpAddr; 2]>,
     /// MTU of both interfaces, bytes; 0 for 1500.
     pub mtu: u32,
-    /// It ends after so many nanoseconds at the latest.
+    /// It ends after this many nanoseconds at the latest.
     pub duration_ns: Option<u64>,
     /// By host, the capture at its end, as pcapng; empty for none.
     pub captures: ByHost<Option<PathBuf>>,
@@ -80,7 +80,7 @@ pub struct Emulation {
     pub host_names: Option<PathBuf>,
     /// Where records are kept; absent: nowhere.
     pub records: Option<PathBuf>,
-    /// What the environment of all programs has beside this process's own.
+    /// What the environment of all programs has besides this process's own.
     pub environment: Vec<(String, String)>,
     /// This process is the first of a guest with a virtual clock.
     pub guest: Option<GuestPlace>,
@@ -111,7 +111,7 @@ impl Emulation {
     /// The one in the file `job`.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no such job.
+    /// A file that cannot be read, or is not such a job.
     pub fn read(job: &Path) -> io::Result<Self> {
         Ok(serde_json::from_slice(&fs::read(job)?)?)
     }
@@ -166,7 +166,7 @@ pub enum Ready {
     Listening,
     /// Once one listens on this TCP port.
     Port(u16),
-    /// After so many nanoseconds.
+    /// After this many nanoseconds.
     After(u64),
 }
 

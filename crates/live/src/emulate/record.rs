@@ -1,4 +1,4 @@
-//! What an emulation has changed that does not go by itself, in a file: undone at its end, or by the next one after
+//! What an emulation has changed and does not go by itself, in a file: undone at its end, or by the next one after
 //! a kill.
 //!
 //! Namespaces, devices and programs need no record: the kernel removes them with the processes. Offloads of interfaces that
@@ -122,7 +122,7 @@ impl Kept {
     }
 }
 
-/// Undoes what emulations have left that were killed; what was done, a line each.
+/// Undoes what killed emulations have left; what was done, a line each.
 pub fn sweep(folder: &Path) -> Vec<String> {
     const WHO: &str = "left by an emulation that was killed";
     let mut done = Vec::new();

@@ -34,7 +34,7 @@ pub enum Event {
     },
     /// Where it is.
     Now(Summary),
-    /// It cannot be, or broke off: one line.
+    /// It is impossible, or broke off: one line.
     Wrong {
         /// What is wrong.
         text: String,
@@ -51,7 +51,7 @@ pub enum Event {
         device: Option<Carrier>,
         /// Why the emulation was not what it should be, if so: one line.
         invalid: Option<String>,
-        /// What patterns name and no packet was.
+        /// What patterns name and no packet matched.
         unreached: Vec<String>,
         /// The links' verdicts by columns, if they were asked for.
         verdicts: Value,
@@ -262,7 +262,7 @@ impl Summary {
 
 /// An emulation does not count where more than a hundredth of its packets came out later than this.
 const LATE: Duration = Duration::from_millis(10);
-/// As many may be so late in a short emulation: a machine's pause.
+/// This many may be that late in a short emulation: a machine's pause.
 const FEW: u64 = 20;
 
 /// Where events go.

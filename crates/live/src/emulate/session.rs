@@ -157,8 +157,8 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         self.watcher.start(Role::is_waited_for)?;
-        // All keepers were made by one thread alone. What has been sent before waits in its interface: the links'
-        // clock begins with the commands.
+        // All keepers were made while there was only one thread. What has been sent before waits in its interface: the
+        // links' clock begins with the commands.
         let options = if self.wanted.guest.is_some() {
             DriveOptions::virtual_time()
         } else {

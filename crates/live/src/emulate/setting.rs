@@ -47,7 +47,7 @@ impl Setting {
 /// under, addresses and variables; links, and whether they are written; what is odd; and what of the scenario is left out.
 ///
 /// # Errors
-/// What makes it no network that can be emulated.
+/// What makes it a network that cannot be emulated.
 pub fn about_network(scenario: Value) -> Result<Value, SpecError> {
     let sends = scenario.get("transfers").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
     let resolved = read_network(scenario)?;

@@ -20,7 +20,7 @@ use super::{Emulation, End, ProgramAt, Ready, Role};
 use crate::sys::clock;
 use crate::tap::Tap;
 
-/// A server that listens nowhere is waited for so long, nanoseconds.
+/// A server that listens nowhere is waited for this long, nanoseconds.
 const PATIENCE: u64 = 5_000_000_000;
 /// Both programs have ended, or were killed, within this time.
 const END: Duration = Duration::from_secs(5);

@@ -31,7 +31,7 @@ pub struct Accuracy {
     pub packets_per_second: u64,
 }
 
-/// The error of a delay at one rate, in microseconds; never below zero but for the clock's own error.
+/// The error of a delay at one rate, in microseconds; never below zero except by the clock's own error.
 #[derive(Clone, Debug, Serialize)]
 pub struct DelayError {
     /// How the emulator waited.

@@ -71,7 +71,7 @@ const PORT: u16 = 7000;
 const HEADERS: usize = 28;
 /// Room for what a receiver does not read before the end.
 const RECEIVE_BUFFER: usize = 512 << 20;
-/// A sender that has longer to wait than this sleeps, and has what it needs no more in its caches when it wakes.
+/// A sender that has longer to wait than this sleeps, and no longer has what it needs in its caches when it wakes.
 const NAP: u64 = 2_000_000;
 
 /// Measures delays of datagrams through a path of `delay`.
@@ -149,8 +149,8 @@ pub fn floor(options: &DriveOptions, bytes: usize, time: Duration) -> io::Result
 
 fn passing(testbed: Testbed, bytes: usize, time: Duration) -> io::Result<f64> {
     let receiver = receiver(&testbed)?;
-    // Unread, they would be dropped at the socket in the end, which is cheaper than to be received. A reader that waited
-    // would be woken for each, in the emulator's time.
+    // Unread, they would be dropped at the socket in the end, which is cheaper than being received. A reader that
+    // waited would be woken for each, in the emulator's time.
     let done = Arc::new(AtomicBool::new(false));
     let reader = thread::spawn({
         let done = done.clone();

@@ -1,7 +1,7 @@
 //! A program that runs: under a keeper, or in a guest, which ends with all that it runs, as a child of the agent's own.
 //!
-//! A guest's process takes long to copy, so there the program is started without: only its network namespace is changed,
-//! of this thread and back.
+//! A guest's process takes long to copy, so there the program is started without: only the network namespace of this
+//! thread is changed, and changed back.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -30,10 +30,10 @@ use child::Child;
 /// Numbers of programs for [`Poll`], by host; above those of sockets.
 pub const PROGRAMS: u64 = 1 << 40;
 
-/// The server's program is started so long before the client's, nanoseconds.
+/// The server's program is started this long before the client's, nanoseconds.
 pub const SERVER_FIRST: u64 = 5_000_000_000;
 
-/// The folder beside programs' own ones, in the temporary one, for what they print.
+/// The folder next to programs' own ones, in the temporary one, for what they print.
 const KEPT: &str = "kept";
 /// Most bytes of it in a guest, where it has memory of its own: a program that fills its folder can still say so.
 const MOST_KEPT: u64 = 64 << 20;
@@ -50,9 +50,9 @@ pub struct ProgramPlace {
     pub folder: PathBuf,
     /// A folder for what they write of themselves; nothing is in it yet.
     pub temporary: PathBuf,
-    /// Their environment, but for what a run adds.
+    /// Their environment, except what a run adds.
     pub environment: BTreeMap<String, String>,
-    /// What they see as their root, where it is another.
+    /// What they see as their root, where it is a different one.
     #[serde(default)]
     pub root: Option<PathBuf>,
     /// The user and group that they are, where this process is root of a user namespace only.

@@ -20,7 +20,7 @@ impl Names {
         [Self::Kept([one.clone(), other.clone()]), Self::Kept([other, one])]
     }
 
-    /// The identifier of the next message, which is to stand behind so many bytes.
+    /// The identifier of the next message, which is to stand after this many bytes.
     pub fn next(&self, offset: u64) -> u32 {
         match self {
             Self::Kept([own, _]) => own.borrow().next(),
@@ -35,7 +35,7 @@ impl Names {
         }
     }
 
-    /// A message of the other end comes, of which so many bytes are there: its place, if it can be.
+    /// A message of the other end comes, of which this many bytes are there: its place, if that is possible.
     pub fn come(&mut self, ppid: u32, len: u64) -> Option<Place> {
         match self {
             Self::Kept([_, others]) => others.borrow_mut().come(ppid),
@@ -52,7 +52,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// A message comes, of which so many bytes are there: its place is the one nearest to the furthest so far.
+    /// A message comes, of which this many bytes are there: its place is the one nearest to the furthest so far.
     fn come(&mut self, mark: u32, len: u64) -> u64 {
         let away = i64::from(mark.wrapping_sub(self.furthest as u32) as i32);
         let place = self.furthest.saturating_add_signed(away);

@@ -60,7 +60,7 @@ impl KernelSocket {
         Self::Sctp(SctpSocket::alone(local, remote))
     }
 
-    /// Bytes in order that wait for a read; of SCTP, those of the next message.
+    /// Bytes in order that wait for a read; for SCTP, those of the next message.
     pub fn waiting(&self) -> u64 {
         each!(self, end => end.common.readable())
     }
@@ -114,9 +114,9 @@ impl KernelSocket {
 /// What an end sent with data: segments of TCP, chunks of SCTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// All of them; of TCP, those sent again included.
+    /// All of them; for TCP, those sent again included.
     pub data: u64,
-    /// Those sent again; of TCP the host's counters tell.
+    /// Those sent again; for TCP the host's counters tell.
     pub again: u64,
 }
 
@@ -265,7 +265,7 @@ impl Common {
         }
     }
 
-    /// The events of a change, but for the one that it is over; `live` says that there is a connection.
+    /// The events of a change, except the one that it is over; `live` says that there is a connection.
     fn changes(&mut self, ready: Readiness, live: bool, error: Option<&io::Error>) -> Vec<Event> {
         let mut events = Vec::new();
         if !self.connected && error.is_none() && ready.contains(Readiness::EPOLLOUT) && live {

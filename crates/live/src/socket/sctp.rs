@@ -144,7 +144,7 @@ impl SctpSocket {
         self.look();
         let live = self.status().is_some();
         let error = self.common.socket.as_ref().and_then(|s| s.take_error().ok().flatten());
-        // One that was accepted has been connected, even if it is no more.
+        // One that was accepted has been connected, even if it no longer exists.
         let mut events = self.common.changes(ready, live || self.accepted, error.as_ref());
         if !self.common.over && (error.is_some() || (self.common.connected && !live)) {
             events.push(self.common.end(error.as_ref()));

@@ -23,7 +23,7 @@ fn nanoseconds(clock: ClockId) -> u64 {
     clock_gettime(clock).map_or(0, |t| t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)
 }
 
-/// What to add to CLOCK_MONOTONIC for CLOCK_REALTIME: read between two looks at the other clock, the closest
+/// What to add to CLOCK_MONOTONIC to get CLOCK_REALTIME: read between two looks at the other clock, the closest
 /// of a few.
 pub fn realtime_offset() -> i64 {
     let mut best = (u64::MAX, 0);
@@ -41,7 +41,7 @@ pub fn realtime_offset() -> i64 {
     best.1
 }
 
-/// Sets CLOCK_REALTIME to so much more than CLOCK_MONOTONIC, nanoseconds.
+/// Sets CLOCK_REALTIME to this much more than CLOCK_MONOTONIC, nanoseconds.
 ///
 /// # Errors
 /// Without the privilege to.

@@ -140,7 +140,7 @@ impl Steps {
     /// The kernel's clock in steps.
     ///
     /// # Errors
-    /// Elsewhere than inside, and where the kernel's patch `engine-steps` is missing.
+    /// Outside, and where the kernel's patch `engine-steps` is missing.
     pub fn open() -> io::Result<Self> {
         let calls = calls().ok_or(io::ErrorKind::NotConnected)?;
         // SAFETY: takes nothing.
@@ -179,24 +179,24 @@ fn answered(answer: c_long) -> io::Result<c_long> {
     if answer < 0 { Err(io::Error::from_raw_os_error(-answer as i32)) } else { Ok(answer) }
 }
 
-/// Counters of this thread's namespace, in the order of `rexmit_kern.c`; `None` elsewhere than inside.
+/// Counters of this thread's namespace, in the order of `rexmit_kern.c`; `None` outside.
 pub fn counters() -> Option<[u64; COUNTERS]> {
     let mut all = [0; COUNTERS];
     let calls = calls()?;
-    // SAFETY: the kernel writes so many numbers.
+    // SAFETY: the kernel writes this many numbers.
     unsafe { (calls.counters)(all.as_mut_ptr()) };
     Some(all)
 }
 
-/// CLOCK_MONOTONIC, nanoseconds; `None` elsewhere than inside.
+/// CLOCK_MONOTONIC, nanoseconds; `None` outside.
 #[inline]
 pub fn now() -> Option<u64> {
     // SAFETY: takes nothing.
     calls().map(|calls| unsafe { (calls.now)() })
 }
 
-/// Waits without sleeping for the descriptors of an epoll, until a time of CLOCK_MONOTONIC that has not come yet: whether
-/// some are ready. `None` elsewhere than inside, and where this thread is to sleep, as others have something to do.
+/// Waits without sleeping for the descriptors of an epoll, until a time of CLOCK_MONOTONIC that has not come yet:
+/// whether some are ready. `None` outside, and where this thread is to sleep, as others have something to do.
 #[inline]
 pub fn wait(epoll: impl AsFd, until: u64) -> Option<bool> {
     // SAFETY: takes numbers.
@@ -204,19 +204,19 @@ pub fn wait(epoll: impl AsFd, until: u64) -> Option<bool> {
     (answer >= 0).then_some(answer == 1)
 }
 
-/// Seeds the kernel's random numbers anew; false elsewhere than inside.
+/// Reseeds the kernel's random numbers; false outside.
 pub fn reseed(seed: u64) -> bool {
     // SAFETY: takes a number.
     calls().map(|calls| unsafe { (calls.reseed)(seed) }).is_some()
 }
 
-/// Lets sequence numbers and timestamps count from `start`, nanoseconds of CLOCK_MONOTONIC; false elsewhere than inside.
+/// Lets sequence numbers and timestamps count from `start`, nanoseconds of CLOCK_MONOTONIC; false outside.
 pub fn count_from(start: u64) -> bool {
     // SAFETY: takes a number.
     calls().map(|calls| unsafe { (calls.count_from)(start) }).is_some()
 }
 
-/// Looks at a TCP socket; `None` elsewhere than inside, and where it is none.
+/// Looks at a TCP socket; `None` outside, and where it is not one.
 #[inline]
 pub fn look(socket: impl AsFd) -> Option<Look> {
     let calls = calls()?;
@@ -236,7 +236,7 @@ unsafe impl Send for Network {}
 unsafe impl Sync for Network {}
 
 impl Network {
-    /// The one behind a descriptor; `None` elsewhere than inside.
+    /// The one behind a descriptor; `None` outside.
     pub fn of(namespace: impl AsFd) -> Option<Self> {
         // SAFETY: takes a number.
         NonNull::new(unsafe { (calls()?.network)(namespace.as_fd().as_raw_fd()) }).map(Self)
@@ -245,7 +245,7 @@ impl Network {
     /// Does something inside and comes back.
     pub fn within<T>(self, work: impl FnOnce() -> T) -> T {
         let Some(calls) = calls() else { return work() };
-        // SAFETY: a namespace that is there; what the thread was in stays as well, for it comes back.
+        // SAFETY: a namespace that is there; what the thread was in stays as well, since it comes back.
         let before = unsafe { (calls.enter)(self.0.as_ptr()) };
         let done = work();
         // SAFETY: likewise.
@@ -271,7 +271,7 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Interface {
-    /// A new one called `name` in this thread's namespace, which is down; `None` elsewhere than inside.
+    /// A new one called `name` in this thread's namespace, which is down; `None` outside.
     ///
     /// # Errors
     /// A name that is taken; no memory.

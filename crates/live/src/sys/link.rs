@@ -291,7 +291,7 @@ const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_SGRO: u32 = 0x2c;
 
 /// Turns segmentation offloads of an interface on or off (GSO, TSO, GRO), so that what the stack hands to it
-/// is a packet, or may be many. An interface that has none of them is content.
+/// is a packet, or may be many. An interface that has none of them accepts this.
 ///
 /// # Errors
 /// Where there is no such interface.

@@ -37,8 +37,8 @@ pub fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
     }
 }
 
-/// Hands what was written to a file over to who keeps it (of a guest: the machine), without waiting for a disk. What is
-/// no file needs none of that.
+/// Hands what was written to a file over to whoever keeps it (for a guest: the machine), without waiting for a disk.
+/// What is not a file needs none of that.
 pub fn write_out(file: impl AsFd) {
     // SAFETY: takes a descriptor and numbers.
     unsafe {

@@ -17,7 +17,7 @@ pub fn set_tos(socket: impl AsFd, ipv6: bool, tos: u8) -> io::Result<()> {
     set(socket, level, name, &[tos.into()])
 }
 
-/// What a transfer asks of a socket of TCP, but for buffers and Nagle's algorithm (tcp(7), socket(7)).
+/// What a transfer asks of a TCP socket, except buffers and Nagle's algorithm (tcp(7), socket(7)).
 ///
 /// # Errors
 /// Those of setsockopt(2).

@@ -31,7 +31,7 @@ pub struct Place<'a> {
     pub folder: Option<&'a Path>,
     /// It leads a process group of its own; else it stays in that of this process.
     pub leads_group: bool,
-    /// The user and group that it is again, where this process is root of a user namespace only.
+    /// The user and group that it becomes again, where this process is root of a user namespace only.
     pub user: Option<(u32, u32)>,
 }
 
@@ -68,8 +68,8 @@ pub fn copy_off(kind: Kind, mut work: impl FnMut() -> i32) -> io::Result<Pid> {
     copied.map_err(io::Error::from).map_err(about(what))
 }
 
-/// Closes every descriptor but the standard ones and these. Of this process's own values, none that is left may be
-/// dropped: for a copy that ends without.
+/// Closes every descriptor but the standard ones and these. None of this process's own values that are left may be
+/// dropped: for a copy that ends without that.
 ///
 /// # Errors
 /// Where /proc is not mounted.
@@ -80,7 +80,7 @@ pub fn close_all_but(kept: &[BorrowedFd<'_>]) -> io::Result<()> {
     let open: Vec<i32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
     for number in open {
         if number > libc::STDERR_FILENO && kept.iter().all(|k| k.as_raw_fd() != number) {
-            // SAFETY: takes a number; who calls has promised that nobody uses it.
+            // SAFETY: takes a number; the caller has promised that nobody uses it.
             unsafe { libc::close(number) };
         }
     }
@@ -279,7 +279,7 @@ fn parent_of(pid: i32) -> Option<i32> {
     stat(pid)?.get(1)?.parse().ok()
 }
 
-/// The fields of `/proc/PID/stat` behind the name, the state being the first.
+/// The fields of `/proc/PID/stat` after the name, the state being the first.
 fn stat(pid: i32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = text.rsplit_once(") ")?;

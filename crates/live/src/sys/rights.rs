@@ -19,7 +19,7 @@ thread_local! {
 /// root's capabilities over files [capabilities(7), "Effect of user ID changes"].
 ///
 /// # Errors
-/// Without the privilege to, or where it has another's rights already; its rights are then those of before.
+/// Without the privilege to, or where it has another's rights already; its rights are then the earlier ones.
 pub fn take(user: u32, group: u32, groups: &[u32]) -> io::Result<()> {
     if BEFORE.with_borrow(Option::is_some) {
         return Err(io::Error::other("this thread has another's rights already"));
@@ -27,7 +27,7 @@ pub fn take(user: u32, group: u32, groups: &[u32]) -> io::Result<()> {
     let all: Vec<Gid> = groups.iter().copied().map(Gid::from_raw).collect();
     let own = getgroups()?;
     set_groups(&all)?;
-    // Each answers with the id of before, whether it has changed it or not.
+    // Each answers with the earlier id, whether it has changed it or not.
     let before = (setfsuid(Uid::from_raw(user)), setfsgid(Gid::from_raw(group)), own);
     let now = (setfsuid(Uid::from_raw(u32::MAX)), setfsgid(Gid::from_raw(u32::MAX)));
     BEFORE.set(Some(before));
@@ -38,7 +38,7 @@ pub fn take(user: u32, group: u32, groups: &[u32]) -> io::Result<()> {
     Err(io::Error::from_raw_os_error(libc::EPERM)).map_err(about(format!("user {user}, group {group}")))
 }
 
-/// Gives this thread the rights of before [`take`].
+/// Gives this thread back the rights that it had before [`take`].
 ///
 /// # Errors
 /// None after [`take`] on Linux.

@@ -1,5 +1,5 @@
 //! An interface's Ethernet frames through a ring shared with the kernel (PACKET_RX_RING, TPACKET_V2; Linux,
-//! `Documentation/networking/packet_mmap.rst`), and many frames a call on the way out (sendmmsg).
+//! `Documentation/networking/packet_mmap.rst`), and many frames per call on the way out (sendmmsg).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -43,7 +43,7 @@ pub struct Slot<'a> {
 /// Memory of a ring.
 const RING_BYTES: usize = 64 << 20;
 const BLOCK: usize = 1 << 20;
-/// What a slot needs beside its frame: TPACKET2_HDRLEN and alignment.
+/// What a slot needs besides its frame: TPACKET2_HDRLEN and alignment.
 const OVERHEAD: usize = 128;
 const SEND_BUFFER: libc::c_int = 64 << 20;
 

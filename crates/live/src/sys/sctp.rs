@@ -53,7 +53,7 @@ pub struct Status {
 }
 
 /// `struct sctp_assoc_stats`, of SCTP_GET_ASSOC_STATS: what an association has done. Chunks, not packets, where not said
-/// otherwise; `maxrto` is in milliseconds and begins anew with each question.
+/// otherwise; `maxrto` is in milliseconds and starts over with each question.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(missing_docs, reason = "the names are the kernel's: include/uapi/linux/sctp.h")]
@@ -134,7 +134,7 @@ pub fn statistics(socket: impl AsFd) -> io::Result<Statistics> {
 /// Not in every library's headers [include/uapi/linux/sctp.h].
 const SCTP_GET_ASSOC_STATS: i32 = 112;
 
-/// Memory that the messages of a send buffer take which are not acknowledged, bookkeeping included (SO_MEMINFO); lksctp
+/// Memory that the unacknowledged messages of a send buffer take, bookkeeping included (SO_MEMINFO); lksctp
 /// does not tell their bytes.
 ///
 /// # Errors
@@ -154,7 +154,7 @@ pub fn queued(socket: impl AsFd) -> io::Result<u64> {
 /// Messages are not held back while something is outstanding (SCTP_NODELAY).
 ///
 /// # Errors
-/// Where the socket is none of SCTP.
+/// Where it is not an SCTP socket.
 pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
     set(socket, libc::SCTP_NODELAY, &i32::from(on))
 }
@@ -162,7 +162,7 @@ pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
 /// Each read says which message it is of (SCTP_RECVRCVINFO).
 ///
 /// # Errors
-/// Where the socket is none of SCTP.
+/// Where it is not an SCTP socket.
 pub fn tell_messages(socket: impl AsFd) -> io::Result<()> {
     set(socket, libc::SCTP_RECVRCVINFO, &1)
 }
@@ -170,7 +170,7 @@ pub fn tell_messages(socket: impl AsFd) -> io::Result<()> {
 /// Outgoing streams that the next association asks for (SCTP_INITMSG); a listening socket's hold for those accepted.
 ///
 /// # Errors
-/// Where the socket is none of SCTP.
+/// Where it is not an SCTP socket.
 pub fn set_streams(socket: impl AsFd, outgoing: u16) -> io::Result<()> {
     let wanted = libc::sctp_initmsg {
         sinit_num_ostreams: outgoing,
@@ -181,8 +181,8 @@ pub fn set_streams(socket: impl AsFd, outgoing: u16) -> io::Result<()> {
     set(socket, libc::SCTP_INITMSG, &wanted)
 }
 
-/// When SACKs are sent (SCTP_DELAYED_SACK): after so many milliseconds or so many packets with data; 0 leaves one as it
-/// is, and 1 packet means at once.
+/// When SACKs are sent (SCTP_DELAYED_SACK): after this many milliseconds or this many packets with data; 0 leaves one
+/// as it is, and 1 packet means at once.
 ///
 /// # Errors
 /// A delay above 500 ms.
@@ -193,7 +193,7 @@ pub fn set_delayed_sack(socket: impl AsFd, delay_ms: u32, packets: u32) -> io::R
 /// Idle paths are probed, or not (SCTP_PEER_ADDR_PARAMS).
 ///
 /// # Errors
-/// Where the socket is none of SCTP.
+/// Where it is not an SCTP socket.
 pub fn set_heartbeats(socket: impl AsFd, on: bool) -> io::Result<()> {
     let mut wanted = [0_u8; PATH_PARAMETERS];
     let flag: u32 = if on { 1 } else { 2 };
@@ -216,16 +216,16 @@ pub struct Sending {
     pub unordered: bool,
     /// Its payload protocol identifier.
     pub ppid: u32,
-    /// It is given up after a time (milliseconds) or after so many retransmissions.
+    /// It is given up after a time (milliseconds) or after this many retransmissions.
     pub until: Option<Until>,
 }
 
 /// When a message is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// After so many milliseconds (RFC 7496 section 4.1: SCTP_PR_SCTP_TTL).
+    /// After this many milliseconds (RFC 7496 section 4.1: SCTP_PR_SCTP_TTL).
     Age(u32),
-    /// Rather than sent again more often (SCTP_PR_SCTP_RTX).
+    /// Rather than retransmitted more often than this (SCTP_PR_SCTP_RTX).
     Retransmissions(u32),
 }
 
@@ -285,7 +285,7 @@ pub fn send(socket: impl AsFd, message: &[u8], how: &Sending) -> io::Result<()> 
 /// Writes a control message of SCTP to `at`; the answer is the room that it takes.
 ///
 /// # Safety
-/// `at` leads to so much room, or is null where nothing fits.
+/// `at` leads to that much room, or is null where nothing fits.
 unsafe fn put<T>(at: *mut libc::cmsghdr, kind: i32, value: T) -> usize {
     let len = size_of::<T>() as u32;
     // SAFETY: as the caller says.

@@ -95,7 +95,7 @@ pub const PHASES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 /// What the kernel tells about a socket.
 ///
 /// # Errors
-/// Where it is none of TCP.
+/// Where it is not a TCP socket.
 pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
     let mut info = TcpInfo::default();
     let mut len = size_of::<TcpInfo>() as libc::socklen_t;
@@ -117,7 +117,7 @@ pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
 /// accepts.
 ///
 /// # Errors
-/// Where it is none of TCP.
+/// Where it is not a TCP socket.
 pub fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &[bytes])
 }

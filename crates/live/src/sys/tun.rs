@@ -43,8 +43,8 @@ impl Tun {
         Self::with_flags(name, libc::IFF_TUN | libc::IFF_NO_PI)
     }
 
-    /// A new device with a virtio-net header before each packet, which offers the host to split TCP segments and to
-    /// complete checksums.
+    /// A new device with a virtio-net header before each packet, by which it offers to split TCP segments and to
+    /// complete checksums for the host.
     ///
     /// # Errors
     /// As [`Self::open`].

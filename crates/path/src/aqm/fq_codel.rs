@@ -28,7 +28,7 @@ pub(crate) struct FlowQueues<P> {
     max_packet: u64,
     packets: u64,
     bytes: u64,
-    /// Sweep once there are so many flows.
+    /// Sweep once there are this many flows.
     sweep_at: usize,
 }
 

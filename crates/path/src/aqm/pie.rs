@@ -94,7 +94,7 @@ impl<P: Carried> PieQueue<P> {
 }
 
 impl Controller {
-    /// Whether a packet is dropped that finds so many bytes (sections 4.1 and 5.4).
+    /// Whether a packet that finds this many bytes is dropped (sections 4.1 and 5.4).
     fn drops_early(&mut self, config: &Pie, bytes: u64, draw: f64) -> bool {
         let calm = self.delay_before < config.target / 2 && self.probability < 0.2;
         if calm || bytes <= 2 * config.mean_packet.as_u64() {

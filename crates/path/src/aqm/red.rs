@@ -95,7 +95,7 @@ impl<P: Carried> RedQueue<P> {
         }
     }
 
-    /// What is to be done about a packet of so many bytes.
+    /// What is to be done about a packet of this many bytes.
     fn act(&mut self, bytes: u64) -> Act {
         let number = |limit| match limit {
             QueueLimit::Packets(n) | QueueLimit::Bytes(n) => n as f64,
@@ -134,7 +134,7 @@ impl Average {
         self.0 += weight * (queue - self.0);
     }
 
-    /// So many packets could have found an empty one.
+    /// This many packets could have found an empty one.
     fn decay(&mut self, weight: f64, packets: f64) {
         if packets > 0.0 {
             // From `libm`, so that every machine computes the same bits.

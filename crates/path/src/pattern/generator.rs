@@ -20,7 +20,7 @@ pub struct Words(Vec<u16>);
 /// The most words: a pattern of a million entries.
 pub const MAX_FACTOR: usize = 1 << 16;
 
-/// How files begin that are easily given by mistake: any bytes are a pattern otherwise.
+/// How files that are easily given by mistake begin: any other bytes are a pattern.
 const OTHER_FILES: &[(&[u8], &str)] = &[
     (b"\x0a\x0d\x0d\x0a", "a capture (pcapng)"),
     (b"\xd4\xc3\xb2\xa1", "a capture (pcap)"),
@@ -95,7 +95,7 @@ impl Words {
         &self.0
     }
 
-    /// Number of entries: after so many packets the pattern starts over.
+    /// Number of entries: after this many packets the pattern starts over.
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> u64 {
         16 * self.0.len() as u64

@@ -32,15 +32,16 @@ macro_rules! pattern_table {
             /// With `switches`: 0 (default) if the effect is off at first, 1 if it is on.
             start: Option<u8>,
             /// What the packet is: `syn`, `syn-ack`, `fin`, `rst`, `pure-ack` (or `ack-only`), `data` (or `stream`),
-            /// `retransmission`; of QUIC, by its headers, `initial`, `0-rtt`, `handshake`, `1-rtt`, and the last three of
-            /// the first, and `datagram`, by what the code that seals it says. Counted in each flow on its own.
+            /// `retransmission`; for QUIC, by its headers, `initial`, `0-rtt`, `handshake`, `1-rtt`, and by what the
+            /// code that seals it says, `pure-ack`, `data`, `retransmission` and `datagram`. Counted in each flow on
+            /// its own.
             r#match: Option<String>,
             /// With `match`: which of those, `3` or `"1,3-5"`; all if absent. For `data`, only segments with new
             /// data are counted.
             nth: Option<$crate::pattern::Scalar>,
             /// Retransmissions of given data, counted in each flow on its own.
             retransmission: Option<$crate::pattern::table::RetransmissionTable>,
-            /// The pattern starts afresh after so many packets (with `time`: after this time). Absent: it ends.
+            /// The pattern starts afresh after this many packets (with `time`: after this time). Absent: it ends.
             period: Option<$crate::pattern::Scalar>,
             /// `true`: each flow on its own; a port number: only packets from or to that port. Absent: the
             /// whole direction.

@@ -51,7 +51,7 @@ impl Times {
         points.map(|p| Self::from_switches(p, start)).map_err(|why| format!("switches: {why}"))
     }
 
-    /// True if the instant so long after the start is in the set.
+    /// True if the instant this long after the start is in the set.
     pub fn contains(&self, at: Duration) -> bool {
         let after = self.spans.partition_point(|s| s.0 <= at);
         after > 0 && (at < self.spans[after - 1].1 || self.spans[after - 1].1 == OPEN)

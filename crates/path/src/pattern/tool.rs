@@ -131,7 +131,7 @@ pub fn make_file(factor: usize, list: &str, mode: Mode) -> Result<Made, String> 
     Ok(Made { bytes: words.to_bytes(), warnings })
 }
 
-/// The plain text form of a pattern file. `step`: each entry stands for so much time, such as `1 ms`; without
+/// The plain text form of a pattern file. `step`: each entry stands for this much time, such as `1 ms`; without
 /// it, for a packet.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use crate::ticks::Ticks;
 const MTU: u64 = 1500;
 
 /// Credit that grows by Bc = rate x Tc at each tick of Tc, up to max(Bc, an MTU with its overhead) + Be, Be being Bc.
-/// It is full at the start. A packet that needs more waits until so much has come; none is split.
+/// It is full at the start. A packet that needs more waits until that much has come; none is split.
 pub(crate) struct Cisco {
     ticks: Ticks,
     /// Bytes of the longest packet that an idle shaper lets pass at once.
@@ -88,7 +88,7 @@ impl Cisco {
         }
     }
 
-    /// What each tick behind the one of number `counted` brings, and the number of the last that brings as much.
+    /// What each tick after the one of number `counted` brings, and the number of the last that brings as much.
     fn next_ticks(&self, counted: u64, rates: Rates<'_>) -> (u64, u64) {
         let stretch = rates.from(self.ticks.instant_of(counted.saturating_add(1)));
         let last = match stretch.until {

@@ -8,7 +8,8 @@ use super::units;
 use crate::schedule::Rates;
 use crate::ticks::Ticks;
 
-/// A packet whose credit new configurations have taken so often never leaves: a trace that begins again may do so for ever.
+/// A packet whose credit new configurations have taken this often never leaves: a trace that begins again may do so for
+/// ever.
 const MOST_TAKEN: u32 = 10_000;
 
 /// A pipe with a rate.

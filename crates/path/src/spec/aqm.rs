@@ -90,7 +90,7 @@ pub struct Pie {
     pub alpha: f64,
     /// Weight of the trend, 1/s. Default: 1.25 (RFC 8033, section 4.2).
     pub beta: f64,
-    /// For so long after a time without congestion nothing is dropped, MAX_BURST. Default: 150 ms (RFC 8033, section
+    /// Nothing is dropped for this long after a time without congestion, MAX_BURST. Default: 150 ms (RFC 8033, section
     /// 4.4).
     pub burst: Duration,
     /// Nothing is dropped while the queue holds no more than two such packets, MEAN_PKTSIZE. Default: 1500 bytes (RFC
@@ -174,7 +174,7 @@ impl Default for Red {
     }
 }
 
-/// So many times some trillionths.
+/// This many times some trillionths.
 fn percent(trillionths: u64, times: u64) -> Probability {
     Probability::from_trillionths(trillionths * times).unwrap_or(Probability::ONE)
 }

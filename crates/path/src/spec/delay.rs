@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DelayRule {
-    /// To the nanosecond; of the shaper `dummynet`, cut to whole ticks (EM-DN-5).
+    /// To the nanosecond; with the shaper `dummynet`, cut to whole ticks (EM-DN-5).
     #[default]
     Exact,
     /// As Linux's netem up to 2.6.21: a packet is let go at a tick that is later than its time, and its timer has cut the
-    /// delay to whole ticks; so it leaves that many whole ticks and one more after the tick of its arrival (EM-NE-2). Of
-    /// `tick` = 4 ms, 50 ms become 52 ms less the time since the last tick. A delay of zero is none.
+    /// delay to whole ticks; so it leaves that many whole ticks and one more after the tick of its arrival (EM-NE-2).
+    /// With `tick` = 4 ms, 50 ms become 52 ms less the time since the last tick. A delay of zero is none.
     #[serde(rename = "netem-2.6")]
     Netem26,
 }

@@ -44,14 +44,14 @@ pub struct Impairments {
 
 /// A change of rate or delay from a moment on. The later of two changes holds.
 ///
-/// A change of the rate at a time is for all that has not been sent by then: the bits that are left of the packet in
-/// service go at the new rate. Of `cisco`, credit comes at the rate of its tick (EM-CI-8); `dummynet` and `tbf` do what
-/// theirs did when they were configured anew (EM-DN-15, EM-TB-11). One by a packet is for that packet and those behind
-/// it; with `tbf` and with queue management also for those that wait as it enters the queue.
+/// A change of the rate at a time applies to all that has not been sent by then: the bits that are left of the packet
+/// in service go at the new rate. With `cisco`, credit comes at the rate of its tick (EM-CI-8); `dummynet` and `tbf` do
+/// what the originals did when reconfigured (EM-DN-15, EM-TB-11). A change by a packet applies to that packet and those
+/// behind it; with `tbf` and with queue management also for those that wait as it enters the queue.
 ///
 /// `rate = "0 bit/s"` is an outage: nothing is sent until the next change, packets wait in the queue, and what finds it
-/// full is dropped. After an outage without an end, they wait for ever. Behind the shapers `exact` and `cisco`; where a
-/// direction has an outage, its rate changes at times only.
+/// full is dropped. After an outage without an end, they wait for ever. With the shapers `exact` and `cisco` only;
+/// where a direction has an outage, its rate changes at times only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {

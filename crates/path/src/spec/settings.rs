@@ -23,7 +23,7 @@ macro_rules! settings_table {
             /// after the other, and wait without limit: before the first as in the sender's own interface. Absent: none.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub link: Option<Rate>,
-            /// Bytes of the link layer that shaper, links and a queue in bytes count beside the IP packet, such as
+            /// Bytes of the link layer that shaper, links and a queue in bytes count besides the IP packet, such as
             /// `"14 bytes"` of Ethernet. Default: none, but 14 bytes with `qdisc`, and with a trace of mahimahi's the 4
             /// bytes that it counts with each packet.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,15 +39,15 @@ macro_rules! settings_table {
             /// Default: 1000 packets.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue: Option<QueueSize>,
-            /// Active queue management: who is dropped or marked before the queue is full. Behind the shapers `exact`,
-            /// `tbf` and `cisco`. Default: `none`.
+            /// Active queue management: who is dropped or marked before the queue is full. With the shapers `exact`,
+            /// `tbf` and `cisco` only. Default: `none`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub aqm: Option<Aqm>,
             /// How the bottleneck sends. Default: `exact`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub shaper: Option<ShaperKind>,
             /// Time between ticks of a shaper or delay that works at ticks: dummynet's tick, tbf's and netem's jiffy,
-            /// cisco's Tc. Default: 1 ms; 4 ms for `cisco`, and for the delay rule `netem-2.6` behind the shaper `exact`.
+            /// cisco's Tc. Default: 1 ms; 4 ms for `cisco`, and for the delay rule `netem-2.6` with the shaper `exact`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub tick: Option<Duration>,
             /// The queueing discipline before the bottleneck, of the Linux kernel: with the emulator `netem` only. It

@@ -27,7 +27,7 @@ struct Window<T> {
     kept: VecDeque<(Instant, T)>,
     /// Some before the first that is kept have been forgotten, or passed over.
     cut: bool,
-    /// There is none behind the last.
+    /// There is none after the last.
     ended: bool,
 }
 
@@ -52,7 +52,7 @@ impl<T: Copy + PartialEq> Column<T> {
         (after.checked_sub(1).map(|i| window.kept[i]), until)
     }
 
-    /// True if the value becomes another one behind `after` and no later than `upto`.
+    /// True if the value changes later than `after` and no later than `upto`.
     pub fn changes_within(&self, after: Instant, upto: Instant) -> bool {
         let (value, mut until) = self.from(after);
         let value = value.map(|value| value.1);
@@ -67,7 +67,7 @@ impl<T: Copy + PartialEq> Column<T> {
         false
     }
 
-    /// When all that it ever says behind `after` has been said: from its second round on, the rounds are alike.
+    /// When all that it ever says later than `after` has been said: from its second round on, the rounds are alike.
     fn said_by(&self, after: Instant) -> Instant {
         let round = self.file.about().last;
         if self.repeats { after.max(Instant::ZERO + round) + round } else { Instant::FAR_FUTURE }

@@ -93,13 +93,13 @@ impl Converter for IntoCsv {
     }
 }
 
-/// Rates as mahimahi's opportunities: one in the first whole millisecond by which so many bits have become possible.
+/// Rates as mahimahi's opportunities: one in the first whole millisecond by which its bits have become possible.
 pub struct IntoMahimahi {
     file: TraceFile,
     rows: Rows,
     /// What holds, since when (ns).
     held: (LineRate, u64),
-    /// Until when (ns); `None` behind the last row.
+    /// Until when (ns); `None` after the last row.
     until: Option<u64>,
     next_rate: Option<LineRate>,
     /// Bits x 10^9 since the last opportunity.

@@ -75,7 +75,7 @@ impl Lines {
         Ok(Some(line))
     }
 
-    /// Reads the next piece behind what is left; false at the end of the file.
+    /// Reads the next piece after what is left; false at the end of the file.
     fn read(&mut self) -> Result<bool, Fault> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);

@@ -2,8 +2,8 @@
 //!
 //! As in mahimahi's `src/frontend/link_queue.cc` (commit ae477d43 of 2024): each line is one opportunity, at which at most
 //! 1504 bytes leave, of one packet or of several; a packet that does not fit goes on at later ones; what an opportunity
-//! could have carried and did not is lost. Times do not go back, and several lines may have one. Behind the last line the
-//! trace begins again, its times counted from that of the last one (EM-MM-1 to EM-MM-4).
+//! could have carried and did not is lost. Times do not go back, and several lines may have one. After the last line
+//! the trace begins again, its times counted from that of the last one (EM-MM-1 to EM-MM-4).
 
 use rexmit_units::{Duration, Instant};
 

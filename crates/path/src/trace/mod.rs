@@ -165,7 +165,7 @@ impl TraceFile {
         Lines::new(self.bytes.clone())
     }
 
-    /// What was right when it was read first is not any more.
+    /// What was right when it was first read no longer is.
     ///
     /// # Panics
     /// Always: somebody has written to the file meanwhile, and what has come out so far is of no file.
@@ -206,7 +206,7 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// The same of a file whose name is not known here.
+/// The same for a file whose name is not known here.
 #[derive(Debug)]
 struct Fault {
     line: Option<u64>,

@@ -133,7 +133,7 @@ fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
         let (plain, marked) = (survey(text).unwrap(), survey(&format!("\u{feff}{text}")).unwrap());
         assert_eq!(plain.about(), marked.about(), "{text:?}");
     }
-    // At its end it begins again behind the mark.
+    // At its end it begins again after the mark.
     let file = survey("\u{feff}3\n5\n").unwrap();
     let mut opportunities = Opportunities::new(&file, true);
     let times = [3, 5, 8, 10].map(|_| {

@@ -20,7 +20,7 @@ impl Lead {
         Err(io::Error::other(WHY))
     }
 
-    /// Names and values that the program's environment has beside this process's.
+    /// Names and values that the program's environment has besides this process's.
     pub fn environment(&self) -> [(&'static str, OsString); 2] {
         match *self {}
     }

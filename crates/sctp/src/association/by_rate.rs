@@ -47,7 +47,7 @@ impl Association {
         }
     }
 
-    /// All has left that might (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.4).
+    /// All that might leave has left (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.4).
     #[cold]
     pub(super) fn note_app_limited(&mut self) {
         if self.out.pending.is_empty() && self.out.queued == 0 {

@@ -257,7 +257,7 @@ impl Association {
             (_, true, false) if self.state <= State::CookieEchoed => {
                 self.establish_from(now, ends.from, &cookie)
             }
-            // Action A: the peer began anew.
+            // Action A: the peer restarted.
             (_, false, false) if cookie.ties == [self.tag, self.peer.tag] && self.state.is_up() => {
                 self.faults.restarts += 1;
                 if self.state == State::ShutdownAckSent {
@@ -301,7 +301,7 @@ impl Association {
         self.become_established(now);
     }
 
-    /// Everything begins anew; what was written and not acknowledged is lost (RFC 9260 section 5.2.4 A).
+    /// Everything starts over; what was written and not acknowledged is lost (RFC 9260 section 5.2.4 A).
     fn restart_from(&mut self, now: Instant, from: IpAddr, cookie: &Cookie) {
         self.out = Outbound { marks_places: self.out.marks_places, ..Outbound::new(cookie.local_tsn) };
         self.departures = self.departures.take().map(|_| Box::default());
@@ -381,7 +381,7 @@ impl Association {
         }
     }
 
-    /// Paths to these addresses, each once; those that there are stay as they are.
+    /// Paths to these addresses, each once; existing ones stay as they are.
     fn make_paths(&mut self, remotes: &[IpAddr]) {
         for remote in remotes {
             let known = self.paths.iter().any(|path| path.remote == *remote);

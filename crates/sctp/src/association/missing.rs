@@ -54,7 +54,7 @@ impl Association {
         reports
     }
 
-    /// So many reports more of one chunk.
+    /// This many more reports of one chunk.
     fn strike_one(&mut self, tsn: SeqNumber, more: u8, threshold: u8, reports: &mut Reports) {
         let config = &self.profile.recovery;
         let at = self.out.index(tsn);

@@ -162,7 +162,7 @@ pub struct Association {
     closing: bool,
     /// Bytes for which a writer waits.
     writer_needs: u64,
-    /// Tags made for restarts, so that each is another.
+    /// Tags made for restarts, so that each is different.
     tags_made: u32,
     events: u8,
     counters: Counters,
@@ -239,12 +239,12 @@ impl Association {
         &self.counters
     }
 
-    /// What has come that no right peer would send.
+    /// What has come that no correct peer would send.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Bytes of user data that had another place in their message or stream than was to be expected. Anything but zero
+    /// Bytes of user data that had an unexpected place in their message or stream. Anything but zero
     /// is a fault of a model.
     pub fn misplaced_bytes(&self) -> u64 {
         self.inb.misplaced
@@ -289,7 +289,7 @@ impl Association {
         self.queue.send(Packet { src: ends.from, dst: ends.to, ip, transport, damaged: false }, reason);
     }
 
-    /// From where to where a packet goes that leaves on a path of the association.
+    /// From where to where a packet that leaves on a path of the association goes.
     fn ends(&self, path: usize) -> Ends {
         Ends { from: self.paths[path].local, to: self.paths[path].remote }
     }

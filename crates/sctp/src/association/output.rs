@@ -12,7 +12,7 @@ use crate::outbound::Place;
 pub(super) enum Trigger {
     /// Something has arrived, or the application has written.
     Usual,
-    /// T3 has run out so often in a row.
+    /// T3 has run out this often in a row.
     Timeout { backoff: u32 },
     /// A fast retransmit: missing reports of its first chunk, chunks reported above.
     Fast { missing: u8, sacked: u16 },

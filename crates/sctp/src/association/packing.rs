@@ -29,7 +29,7 @@ pub(super) struct Draft {
 const HEADER: u32 = rexmit_wire::sctp::HEADER_LEN as u32;
 
 impl Association {
-    /// Bytes that a chunk with so much data takes in a packet.
+    /// Bytes that a chunk with this much data takes in a packet.
     fn chunk_len(&self, len: u32) -> u32 {
         (if self.peer.interleaving { 20 } else { 16 }) + len.next_multiple_of(4)
     }

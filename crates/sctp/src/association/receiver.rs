@@ -72,7 +72,7 @@ impl Association {
         true
     }
 
-    /// An ERROR for a stream that there is not (RFC 9260 section 6.5).
+    /// An ERROR for a stream that does not exist (RFC 9260 section 6.5).
     fn report_bad_stream(&mut self) {
         let causes = vec![INVALID_STREAM];
         let path = self.send_path();

@@ -106,7 +106,7 @@ impl Association {
         }
     }
 
-    /// The gap blocks as TSNs, ascending and apart; what cannot be is left out.
+    /// The gap blocks as TSNs, ascending and apart; impossible ones are left out.
     fn blocks(&mut self, cumulative: SeqNumber, gaps: &[Gap]) -> Vec<(SeqNumber, SeqNumber)> {
         let mut blocks: Vec<(SeqNumber, SeqNumber)> = Vec::with_capacity(gaps.len());
         let mut ascends = true;
@@ -165,7 +165,7 @@ impl Association {
         }
     }
 
-    /// What the gap blocks newly acknowledge, and what they no more do.
+    /// What the gap blocks newly acknowledge, and what they no longer do.
     fn acknowledge_gaps(&mut self, now: Instant, blocks: Vec<(SeqNumber, SeqNumber)>, news: &mut News) {
         let known = std::mem::take(&mut self.out.acked);
         let base = self.out.base;
@@ -210,7 +210,7 @@ impl Association {
         news.acknowledges(tsn);
     }
 
-    /// A chunk was acknowledged and no more is: it is outstanding again (RFC 9260 section 6.2.1 D iii).
+    /// A chunk was acknowledged and no longer is: it is outstanding again (RFC 9260 section 6.2.1 D iii).
     fn renege(&mut self, tsn: SeqNumber) {
         self.faults.reneged += 1;
         let at = self.out.index(tsn);
@@ -234,7 +234,7 @@ impl Association {
         path.rto.sample(rtt, least, tick);
     }
 
-    /// RTO.Min, which may be another while the stream is thin (SC-E-3).
+    /// RTO.Min, which may be different while the stream is thin (SC-E-3).
     pub(super) fn least_rto(&self) -> rexmit_units::Duration {
         let usual = self.profile.rto.min;
         self.profile.thin.min_rto.filter(|_| self.is_thin()).unwrap_or(usual)
@@ -280,7 +280,7 @@ impl Association {
         lively
     }
 
-    /// T3 starts anew with the whole timeout, or less the age of the earliest outstanding chunk (SC-E-4).
+    /// T3 restarts with the whole timeout, or less the age of the earliest outstanding chunk (SC-E-4).
     pub(super) fn restart_t3(&mut self, now: Instant, path: usize) {
         let rto = self.paths[path].rto.get();
         let oldest = self.profile.timer.restart_less_age.then(|| self.earliest(path)).flatten();

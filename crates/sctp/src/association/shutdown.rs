@@ -49,7 +49,7 @@ impl Association {
         self.emit_control(Reason::Control { backoff }, path, vec![Chunk::ShutdownAck]);
     }
 
-    /// Data after our SHUTDOWN: SACK and SHUTDOWN, and T2 starts anew.
+    /// Data after our SHUTDOWN: SACK and SHUTDOWN, and T2 restarts.
     pub(super) fn answer_in_shutdown(&mut self, now: Instant, from: IpAddr) {
         let chunks = vec![self.take_sack(), self.shutdown_chunk()];
         let path = self.path_of(from).unwrap_or(self.primary);
@@ -82,7 +82,7 @@ impl Association {
             _ => {}
         }
         self.acknowledge_by_shutdown(now, from, SeqNumber(cumulative));
-        // What was written and never left may still do (RFC 9260 section 9.2).
+        // What was written and never left may still leave (RFC 9260 section 9.2).
         self.flush(now, Trigger::Usual);
     }
 

@@ -83,7 +83,7 @@ impl Association {
         }
     }
 
-    /// A path did not answer (RFC 9260 sections 8.1 and 8.2). False: the association has ended of it.
+    /// A path did not answer (RFC 9260 sections 8.1 and 8.2). False: the association has ended because of it.
     pub(super) fn note_error(&mut self, path: usize) -> bool {
         let limits = &self.profile.association;
         self.errors += 1;

@@ -75,7 +75,7 @@ pub(crate) struct Inbound {
     furthest: u64,
     /// Where the last read began.
     pub read_offset: Option<u64>,
-    /// Bytes of a message that had another place than those before it say: must stay 0.
+    /// Bytes of a message whose place differs from what those before it say: must stay 0.
     pub misplaced: u64,
 }
 
@@ -100,7 +100,7 @@ impl Inbound {
     }
 
     /// Takes the data of a chunk that has come for the first time, with its TSN counted without end. False: its place
-    /// in its stream or message cannot be.
+    /// in its stream or message is impossible.
     pub fn take(&mut self, tsn: u64, chunk: &DataChunk) -> bool {
         let len = u64::from(chunk.payload.len());
         let offset = match &chunk.payload {
@@ -140,8 +140,8 @@ impl Inbound {
         self.complete(key, index)
     }
 
-    /// Where bytes belong that begin a message with this mark: the place nearest to the furthest so far with these lowest 32
-    /// bits. Bytes that do not belong there are counted.
+    /// Where bytes that begin a message with this mark belong: the place nearest to the furthest so far with these
+    /// lowest 32 bits. Bytes that do not belong there are counted.
     fn place(&mut self, mark: u32, bytes: &[u8]) -> u64 {
         let away = i64::from(mark.wrapping_sub(self.furthest as u32) as i32);
         let place = self.furthest.saturating_add_signed(away);

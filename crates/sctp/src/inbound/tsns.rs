@@ -24,7 +24,7 @@ pub(crate) enum Seen {
     TooFar,
 }
 
-/// Gap blocks reach so far beyond the cumulative TSN.
+/// Gap blocks reach this far beyond the cumulative TSN.
 const REACH: u64 = u16::MAX as u64;
 /// Duplicates beyond these are not reported.
 const MOST_DUPLICATES: usize = 32;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use rexmit_wire::Payload;
 
-/// Bytes at the begin of a datagram that are the place of its write among all that the application writes, the most
+/// Bytes at the beginning of a datagram that are the place of its write among all that the application writes, the most
 /// significant first.
 pub const PLACE_BYTES: u64 = 8;
 
@@ -75,7 +75,7 @@ impl DatagramInbox {
         self.last
     }
 
-    /// Bytes that are not those that were written there.
+    /// Bytes that differ from those written there.
     pub fn misplaced(&self) -> u64 {
         self.misplaced
     }

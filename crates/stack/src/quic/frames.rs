@@ -21,10 +21,10 @@ pub enum Frame {
         offset: u64,
         /// How many bytes there are.
         len: u64,
-        /// The stream ends behind them.
+        /// The stream ends after them.
         fin: bool,
     },
-    /// A datagram (RFC 9221) of so many bytes.
+    /// A datagram (RFC 9221) of this many bytes.
     Datagram(u64),
     /// The connection is closed.
     Close,

@@ -81,8 +81,8 @@ impl QuicCarries {
 /// One end of a connection, as its packets show it.
 #[derive(Clone, Debug, Default)]
 pub struct QuicPackets {
-    /// What the packets count: of one with data of streams, whether any of them are new; a DATAGRAM frame is new data. Probes and recoveries are
-    /// for others to add.
+    /// What the packets count: for one with stream data, whether any of it is new; a DATAGRAM frame is new data. Probes
+    /// and recoveries are for others to add.
     pub counters: Counters,
     /// By stream, what of it has been sent: its bytes, and its end.
     sent: BTreeMap<u64, Sent>,
@@ -167,7 +167,7 @@ impl QuicPackets {
         carries
     }
 
-    /// Bytes of the peer's streams that have arrived in order, those that have been read among them.
+    /// Bytes of the peer's streams that have arrived in order, including those that have been read.
     pub fn arrived_in_order(&self) -> u64 {
         self.in_order
     }
@@ -236,7 +236,7 @@ impl QuicPackets {
         news
     }
 
-    /// Those that stand so far below one that is acknowledged are lost by any rule, and what they carried is sent again.
+    /// Those this far below one that is acknowledged are lost by any rule, and what they carried is sent again.
     fn forget_lost(&mut self) {
         let Some(far) = self.largest_acked.and_then(|largest| largest.checked_sub(FAR)) else { return };
         while let Some(entry) = self.outstanding.first_entry()

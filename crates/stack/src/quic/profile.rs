@@ -20,10 +20,10 @@ pub struct QuicProfile {
     /// Flow control and buffers.
     #[serde(default)]
     pub windows: QuicWindows,
-    /// An acknowledgment waits no longer for data to go with (RFC 9000 section 18.2, `max_ack_delay`).
+    /// An acknowledgment waits no longer than this for data to go with (RFC 9000 section 18.2, `max_ack_delay`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ack_delay: Option<Duration>,
-    /// A connection on which nothing has arrived for so long is given up (RFC 9000 section 10.1).
+    /// A connection on which nothing has arrived for this long is given up (RFC 9000 section 10.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_timeout: Option<Duration>,
 }
@@ -47,10 +47,11 @@ pub struct QuicRecovery {
     /// The RTT that is assumed before the first sample (RFC 9002 section 6.2.2, kInitialRtt).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rtt: Option<Duration>,
-    /// A packet is lost once one sent so many later is acknowledged (RFC 9002 section 6.1.1, kPacketThreshold).
+    /// A packet is lost once one sent this many packets later is acknowledged (RFC 9002 section 6.1.1,
+    /// kPacketThreshold).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_threshold: Option<u32>,
-    /// A packet is lost so many RTTs after it was sent, once a later one is acknowledged (RFC 9002 section 6.1.2,
+    /// A packet is lost this many RTTs after it was sent, once a later one is acknowledged (RFC 9002 section 6.1.2,
     /// kTimeThreshold).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_threshold: Option<f64>,

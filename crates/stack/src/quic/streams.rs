@@ -9,7 +9,7 @@ use crate::Role;
 use crate::quic::{MOST_DATAGRAM, PLACE_BYTES, no_datagram};
 
 /// Where the bytes of several streams belong in what the applications of a connection have written, known to both ends
-/// beside the packets. An end with one stream needs none: the place of a byte is its offset.
+/// apart from the packets. An end with one stream needs none: the place of a byte is its offset.
 #[derive(Debug, Default)]
 pub struct StreamPlaces(Mutex<[Written; 2]>);
 
@@ -86,7 +86,7 @@ impl StreamWriter {
         Ok(&self.bytes)
     }
 
-    /// So many bytes of that were taken by a stream, or as a datagram (of stream 0).
+    /// This many bytes of it were taken by a stream, or as a datagram (of stream 0).
     pub fn wrote(&mut self, stream: u16, len: u64) {
         if let Some(places) = self.places.as_ref().filter(|_| len > 0) {
             let place = self.written;
@@ -180,7 +180,7 @@ impl StreamReader {
         self.last
     }
 
-    /// Bytes that are not those that were written there.
+    /// Bytes that differ from those written there.
     pub fn misplaced(&self) -> u64 {
         self.misplaced
     }
@@ -203,7 +203,7 @@ impl StreamReader {
     }
 }
 
-/// A write is handed on in pieces of so many bytes.
+/// A write is handed on in pieces of this many bytes.
 const MOST_AT_ONCE: u64 = 1 << 16;
 
 #[cfg(test)]

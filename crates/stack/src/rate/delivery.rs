@@ -16,7 +16,7 @@ pub struct Stamp {
     /// Bytes delivered when it left, and when the last of them was.
     delivered: u64,
     delivered_at: Instant,
-    /// When the first data of the interval left that it ends.
+    /// When the first data of the interval that it ends left.
     first_sent_at: Instant,
     app_limited: bool,
     again: bool,
@@ -39,7 +39,7 @@ pub struct DeliveryRate {
     delivered: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// The sender is limited by its application until so much has been delivered; 0: it is not.
+    /// The sender is limited by its application until this much has been delivered; 0: it is not.
     limited_until: u64,
     /// Of the acknowledgment that is being taken: what had been delivered before it, and the newest that it reports.
     before: u64,
@@ -74,13 +74,13 @@ impl DeliveryRate {
         }
     }
 
-    /// All has left that waited, and `in_flight` bytes are out: the application limits the sender until they have
+    /// All that waited has left, and `in_flight` bytes are out: the application limits the sender until they have
     /// arrived (section 3.4).
     pub fn on_app_limited(&mut self, in_flight: u64) {
         self.limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// `len` bytes have arrived that left at `stamp` (section 3.3).
+    /// `len` bytes that left at `stamp` have arrived (section 3.3).
     pub fn on_delivered(&mut self, now: Instant, stamp: &Stamp, len: u32) {
         self.delivered += u64::from(len);
         self.delivered_at = now;

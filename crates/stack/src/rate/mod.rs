@@ -1,4 +1,5 @@
-//! What controllers of congestion that go by the rate of delivery, pace, or heed ECN hear and say, whatever the protocol.
+//! What congestion controllers that go by the rate of delivery, pace, or heed ECN are told and answer, whatever the
+//! protocol.
 //!
 //! - [`RateControl`] is such a controller's side of it. `Window` is the protocol's own type.
 //! - [`DeliveryRate`] makes the samples: one for each path, and a [`Stamp`] for each segment or chunk that is out.
@@ -24,14 +25,14 @@ pub struct SentData {
     pub now: Instant,
     /// Bytes of data.
     pub len: u32,
-    /// Bytes in flight before it; of SCTP on its path.
+    /// Bytes in flight before it; for SCTP, on its path.
     pub in_flight: u64,
     /// It has been sent before.
     pub again: bool,
 }
 
 /// What an acknowledgment tells of the rate of delivery (draft-cheng-iccrg-delivery-rate-estimation-02; Linux's
-/// `struct rate_sample`). "The newest" is that of the segments or chunks newly reported which left last.
+/// `struct rate_sample`). "The newest" is the one that left last of the segments or chunks newly reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// When it arrived.
@@ -74,16 +75,16 @@ impl RateSample {
 pub struct EcnEcho {
     /// When it arrived.
     pub now: Instant,
-    /// Bytes that it newly acknowledges; 0 of ECNE, beside which a SACK acknowledges.
+    /// Bytes that it newly acknowledges; 0 for ECNE, where a SACK does that.
     pub acked: u64,
     /// How many packets were marked since the last CWR, as far as it says: at least 1. ECE does not count.
     pub marks: u32,
-    /// Bytes in flight before it; of SCTP on the path of the marked chunk.
+    /// Bytes in flight before it; for SCTP, on the path of the marked chunk.
     pub in_flight: u64,
 }
 
 // --8<-- [start:rate]
-/// What a controller hears and says that goes by the rate of delivery, paces, or heeds ECN.
+/// What a controller that goes by the rate of delivery, paces, or heeds ECN is told and answers.
 ///
 /// It still implements its protocol's `CongestionControl`: losses and timeouts are told there. Connections whose
 /// controller has none of this keep no record of what they sent for it.

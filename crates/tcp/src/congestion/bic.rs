@@ -2,8 +2,8 @@
 //!
 //! All windows are whole segments, with the kernel's integer arithmetic.
 //!
-//! Deviation: the step size follows every ACK; the kernel computes it anew at most once in HZ/32 while the
-//! window stands still, when it would come out the same but for the ratio of ACKs.
+//! Deviation: the step size follows every ACK; the kernel recomputes it at most once in HZ/32 while the
+//! window stands still, when it would come out the same except for the ratio of ACKs.
 
 use rexmit_units::Instant;
 

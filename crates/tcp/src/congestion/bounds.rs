@@ -1,4 +1,4 @@
-//! What every controller must hold, and the operations that check it: the body that all controllers of this
+//! What must hold for every controller, and the operations that check it: the body that all controllers of this
 //! crate, and those of others, go through.
 //!
 //! A source of random numbers makes steps ([`Step::draw`]), [`check`] feeds them to a controller as a
@@ -12,7 +12,7 @@ use super::{Ack, CongestionControl, During, Loss, Window};
 /// One thing that happens to a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// An ACK of so many full segments.
+    /// An ACK of this many full segments.
     Ack {
         /// Segments that it acknowledges.
         segments: u32,
@@ -25,9 +25,9 @@ pub enum Step {
     FastRetransmit,
     /// The retransmission timer expires.
     Timeout,
-    /// The last loss was none.
+    /// The last loss was spurious.
     Spurious,
-    /// So many microseconds pass.
+    /// This many microseconds pass.
     Wait(u64),
 }
 

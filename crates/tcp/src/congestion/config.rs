@@ -307,7 +307,7 @@ pub enum CongestionConfigError {
     Bbr,
     /// The same of DCTCP.
     Dctcp,
-    /// The phase with which BBR is to begin is not one with which it does.
+    /// BBR does not begin with the phase that is set.
     BbrPhase,
     /// HyStart without integer CUBIC.
     Hystart,

@@ -1,6 +1,6 @@
 //! DCTCP as Linux 6.1 computes it (tcp_dctcp.c; LK-DCTCP-1, LK-DCTCP-2): Reno, whose answer to marks follows their share.
 //!
-//! Differences of RFC 8257, which Linux's are from: there the share is one of bytes (section 3.3), here of packets; there alpha is a
+//! Linux's differences from RFC 8257: there the share is one of bytes (section 3.3), here of packets; there alpha is a
 //! real number, here 1,024ths that end at zero; there the window falls at once, here in the state CWR, over a round trip. The
 //! receiver's half is in `connection/ecn.rs`.
 
@@ -67,7 +67,7 @@ impl Dctcp {
         self.before
     }
 
-    /// So many packets have arrived, as an acknowledgment tells, which carried an echo or not.
+    /// An acknowledgment, with an echo or without, tells that this many packets have arrived.
     pub(crate) fn count(&mut self, delivered: u32, echo: bool) {
         self.delivered = self.delivered.wrapping_add(delivered);
         if echo {

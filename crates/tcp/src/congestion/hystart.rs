@@ -1,5 +1,5 @@
 //! HyStart of Linux 6.1 (tcp_cubic.c, `hystart_update`): slow start ends when ACKs come in a train as long as
-//! half the least round trip, of a paced sender as a whole one, or when the round-trip time grows.
+//! half the least round trip (for a paced sender, as a whole one), or when the round-trip time grows.
 //!
 //! Deviation: the kernel allows a train the time in which four of the largest offloaded packets leave at the
 //! pacing rate, at most 1 ms; here it is always 1 ms, which holds below 2 Gbit/s.
@@ -48,7 +48,7 @@ pub(super) struct RoundTrip {
 }
 
 impl Hystart {
-    /// After a timeout slow start is watched anew.
+    /// After a timeout slow start is watched again.
     pub fn forget(&mut self) {
         *self = Self::default();
     }

@@ -15,7 +15,7 @@ const LEAST: Duration = Duration::from_millis(4);
 const MOST: Duration = Duration::from_millis(16);
 /// Samples of a round before its least one counts (N_RTT_SAMPLE).
 const SAMPLES: u32 = 8;
-/// Conservative slow start: a quarter of the pace (CSS_GROWTH_DIVISOR), for so many rounds (CSS_ROUNDS).
+/// Conservative slow start: a quarter of the pace (CSS_GROWTH_DIVISOR), for this many rounds (CSS_ROUNDS).
 const SLOWER: u32 = 4;
 const ROUNDS: u32 = 5;
 

@@ -10,17 +10,17 @@
 //! 3. *undo*: [`CongestionControl::on_spurious`] when the last reduction proves needless. The caller
 //!    restores [`Window`]; the controller restores what it keeps itself.
 //!
-//! Two traits more are for those that need them, and cost nothing else: [`RateControl`] for controllers that go by the
-//! rate of delivery, pace, or heed ECN (BBR); [`LinuxControl`] for what Linux's ways to recover ask besides.
+//! Two more traits are for those that need them, and cost nothing otherwise: [`RateControl`] for controllers that go by
+//! the rate of delivery, pace, or heed ECN (BBR); [`LinuxControl`] for what Linux's ways to recover ask besides.
 //!
-//! A controller alone writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
+//! Only the controller writes to [`Window`] in the calls that take it `&mut`; it keeps no copy of it.
 //!
-//! What every controller must hold, whatever is called in which order, is in [`bounds`], with a body of
+//! What must hold for every controller, whatever is called in which order, is in [`bounds`], with a body of
 //! operations that checks it. [`Congestion::own`] takes a controller from outside this crate.
 //!
 //! [`Bbr`] goes by packets as Linux counts them, and its connection asks it by name.
 //!
-//! [`Dctcp`] counts marks, of which its connection tells it by name; to the others an echo of ECN is a loss.
+//! [`Dctcp`] counts marks, which its connection reports to it by name; to the others an echo of ECN is a loss.
 
 pub(crate) mod bbr;
 mod bic;
@@ -177,7 +177,7 @@ pub trait CongestionControl {
     /// Fast recovery is over and the caller has set the window.
     fn on_recovery_exit(&mut self, window: &Window, now: Instant);
 
-    /// The last congestion event was none: takes back what [`Self::ssthresh_on_loss`] remembered.
+    /// The last congestion event was spurious: takes back what [`Self::ssthresh_on_loss`] remembered.
     fn on_spurious(&mut self);
 
     /// Itself, if it goes by the rate of delivery, paces, or heeds ECN. Asked when a connection begins, and then at

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use super::CongestionControl;
 
 /// A [`CongestionControl`] that a connection can own and copy. Whatever is `Clone`, `Debug`, `Send` and
-/// `Sync` has it without a word.
+/// `Sync` has it automatically.
 pub trait OwnControl: CongestionControl + Debug + Send + Sync + 'static {
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn OwnControl>;

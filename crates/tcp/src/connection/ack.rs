@@ -116,12 +116,12 @@ impl Tcb {
         }
     }
 
-    /// The latest of the segments that have just arrived and had left once did so at `sent`.
+    /// The latest of the segments that have just arrived and were sent only once left at `sent`.
     pub(crate) fn note_round_trip(&mut self, now: Instant, sent: Option<Instant>) {
         self.round_trip = sent.map(|sent| now.saturating_since(sent));
     }
 
-    /// Now less the echoed timestamp, one unit at least; `None` where there is no echo, or one of what was never sent.
+    /// Now less the echoed timestamp, one unit at least; `None` where there is no echo, or one of a value never sent.
     pub fn rtt_by_echo(&self, now: Instant, segment: &TcpSegment) -> Option<Duration> {
         let stamps = segment.timestamps.filter(|t| self.marks.timestamps && t.echo != 0)?;
         let units = self.timestamp(now).wrapping_sub(stamps.echo);
@@ -136,14 +136,14 @@ impl Tcb {
         self.congestion.watch_slow_start(&mut self.window, &round);
     }
 
-    /// A congestion event with so many bytes in flight.
+    /// A congestion event with this many bytes in flight.
     pub fn lower_ssthresh(&mut self, now: Instant, in_flight: u32) {
         let loss = Loss { in_flight, snd_wnd: self.snd.wnd, now };
         self.window.ssthresh = self.congestion.ssthresh_on_loss(&self.window, &loss);
         self.owe_cwr();
     }
 
-    /// Fast recovery begins, for so many duplicates and SACKed segments; its first retransmission may have to wait
+    /// Fast recovery begins, for this many duplicates and SACKed segments; its first retransmission may have to wait
     /// (FB-FR-3).
     pub fn begin_fast_retransmit(&mut self, duplicates: u32, sacked: u32) {
         let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -152,8 +152,8 @@ impl Tcb {
         self.decision = Reason::Fast { duplicates: count(duplicates), sacked: count(sacked) };
     }
 
-    /// In a recovery a timer for reordering has found more to be lost: unless the first retransmission still waits, what
-    /// leaves next does so for that.
+    /// In a recovery a timer for reordering has found more to be lost: unless the first retransmission still waits,
+    /// this is why the next segment leaves.
     pub(crate) fn goes_on_by_reordering_timer(&mut self) {
         if self.decision == Reason::New {
             self.decision = Reason::ReorderingTimer { duplicates: 0, sacked: 0, begins: false };

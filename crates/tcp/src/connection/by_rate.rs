@@ -48,7 +48,7 @@ impl Tcb {
         }
     }
 
-    /// All has left that might: is the application what limits the sender (section 3.4 of the draft)?
+    /// All that might leave has left: is the application what limits the sender (section 3.4 of the draft)?
     #[cold]
     pub(super) fn note_app_limited(&mut self) {
         if self.has_unsent() || self.flight() >= self.window.cwnd {

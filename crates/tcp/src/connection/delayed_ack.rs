@@ -9,7 +9,7 @@ use crate::profile::{AckPolicy, CompressionConfig};
 use crate::receive::DataInOrder;
 
 impl Tcb {
-    /// An in-order segment has come: before the window may grow for it, which adds to what a long gap gives.
+    /// An in-order segment has come. Called before the window may grow for it, which adds to what a long gap gives.
     pub(super) fn note_in_order(&mut self, now: Instant, len: u32, flags: Flags) {
         let config = &self.profile.delayed_ack;
         if config.policy == AckPolicy::QuickAck && (len > 0 || !config.counts_ticks) {
@@ -126,7 +126,7 @@ impl Tcb {
         self.clock.deadline(now, self.rcv.quick.delay(config, self.rtt.srtt()))
     }
 
-    /// None is held any more. The timer of one for data in order is not stopped (`inet_csk_clear_xmit_timer`).
+    /// No ACK is held any more. The timer of one for data in order is not stopped (`inet_csk_clear_xmit_timer`).
     #[inline]
     pub(super) fn end_held_acks(&mut self) {
         if self.timers.delack_runs() {

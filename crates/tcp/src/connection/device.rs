@@ -21,13 +21,14 @@ const LEAST: u64 = 2;
 const RECENT: Duration = Duration::from_millis(1);
 /// Nor does one that may use such a part of its window (`tcp_tso_win_divisor`).
 const SHARE: u64 = 3;
-/// Memory that a packet takes beside its data.
+/// Memory that a packet takes besides its data.
 const OVERHEAD: u32 = 1_280;
-/// Memory that a full segment is reckoned with (`tcp_sndbuf_expand`), beside its options and headers rounded up to a power of two.
+/// Memory that a full segment is reckoned with (`tcp_sndbuf_expand`), besides its options and headers rounded up to a
+/// power of two.
 const SEGMENT_OVERHEAD: u32 = 256;
 /// Headers and the like of a segment, before that is rounded up.
 const SEGMENT_HEADERS: u32 = 320 + 320;
-/// The send buffer is reckoned for so many segments at least: the first window.
+/// The send buffer is reckoned for this many segments at least: the first window.
 const LEAST_SEGMENTS: u32 = 10;
 
 /// What lets data leave.
@@ -103,7 +104,7 @@ impl Device {
         self.left == self.packet
     }
 
-    /// A segment leaves; `new`: so many bytes that have not left before. Is it to be marked with PSH?
+    /// A segment leaves; `new`: this many bytes that have not left before. Is it to be marked with PSH?
     pub fn leave(&mut self, now: Instant, new: u32, mss: u32) -> bool {
         self.last_sent = now;
         if new == 0 {
@@ -373,7 +374,7 @@ impl Tcb {
         }
     }
 
-    /// All leaves that may.
+    /// All that may leave does.
     pub(crate) fn push<R: LossRecovery + ?Sized>(&mut self, now: Instant, how: Push, recovery: &mut R) {
         if let Some(device) = self.device.as_deref_mut() {
             device.how = how;
@@ -384,8 +385,8 @@ impl Tcb {
         }
     }
 
-    /// A packet has left, or an acknowledgment was taken and all has left that could: a writer that waits for memory goes on
-    /// once a third of it is free. Where cwnd is not full, there is more of it (`tcp_check_space`).
+    /// A packet has left, or an acknowledgment was taken and all that could leave has left: a writer that waits for
+    /// memory goes on once a third of it is free. Where cwnd is not full, there is more of it (`tcp_check_space`).
     #[inline]
     pub(super) fn check_space<R: LossRecovery + ?Sized>(&mut self, recovery: &R) {
         if self.writer_needs > 0 && self.device.is_some() {

@@ -64,7 +64,8 @@ impl Tcb {
         self.ecn.as_ref().is_some_and(|ecn| ecn.always || self.profile.ecn.mode == EcnMode::On)
     }
 
-    /// Flags of a SYN that asks for ECN (`tcp_ecn_send_syn`); one that is sent again may ask no more (`tcp_ecn_clear_syn`).
+    /// Flags of a SYN that asks for ECN (`tcp_ecn_send_syn`); one that is sent again may no longer ask
+    /// (`tcp_ecn_clear_syn`).
     pub(super) fn syn_flags(&self) -> Flags {
         let again = self.snd.max != self.snd.iss;
         if !self.asks_for_ecn() || (again && self.profile.ecn.fallback) {
@@ -79,8 +80,8 @@ impl Tcb {
         if self.is_ecn_agreed() { flags.with(Flags::ECE) } else { flags }
     }
 
-    /// The listener grants what a SYN asks for; one that is ECN-capable itself is a test of something else, but for DCTCP
-    /// (`tcp_ecn_create_request`).
+    /// The listener grants what a SYN asks for; one that is ECN-capable itself is a test of something else, except for
+    /// DCTCP (`tcp_ecn_create_request`).
     pub(super) fn grant_ecn(&mut self, syn: &TcpSegment) {
         if let Some(ecn) = &mut self.ecn {
             let asked = syn.flags.has(Flags::ECE.with(Flags::CWR));

@@ -85,7 +85,7 @@ impl Tcb {
         (self.growth.since, self.growth.arrived) = (None, 0);
     }
 
-    /// A segment leaves with this timestamp: the round trip that is measured begins, if none lasts.
+    /// A segment leaves with this timestamp: the round trip that is measured begins, if none is in progress.
     #[inline]
     pub(super) fn note_stamp_sent(&mut self, value: u32) {
         if self.profile.buffers.receive_growth.is_some() {

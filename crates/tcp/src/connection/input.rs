@@ -231,7 +231,7 @@ impl Tcb {
         true
     }
 
-    /// A SYN left of the window is the handshake's, repeated, or that of a simultaneous open: it takes its
+    /// A SYN to the left of the window is the handshake's, repeated, or that of a simultaneous open: it takes its
     /// number and nothing more. Returns how much of the rest is old.
     fn drop_old_syn(&self, segment: &mut TcpSegment, before: i32) -> i32 {
         if !segment.flags.has(Flags::SYN) {
@@ -248,7 +248,7 @@ impl Tcb {
         self.note_duplicate(segment.seq, segment.seq + len);
         self.note_trouble();
         self.marks.ack_now = true;
-        // What reaches the last ACK's number lies in the window still, and its answer is one of data (LK-ACK-2).
+        // What reaches the last ACK's number still lies in the window, and its answer is one of data (LK-ACK-2).
         let in_window = len > 0 && segment.seq + len >= self.rcv.last_ack_sent;
         self.marks.ack_owed |= in_window;
         if in_window && self.profile.options.answers_apart.is_some() {

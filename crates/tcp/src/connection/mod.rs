@@ -103,7 +103,7 @@ impl Connection {
         &self.tcb.counters
     }
 
-    /// Bytes that arrived at another place of the stream than their sequence number says. Anything but zero
+    /// Bytes that arrived at a different place of the stream than their sequence number says. Anything but zero
     /// is a fault of a model.
     pub fn misplaced_bytes(&self) -> u64 {
         self.tcb.rcv.misplaced
@@ -121,8 +121,8 @@ impl Connection {
         knows_peer && (end <= self.tcb.rcv.nxt || self.tcb.rcv.out_of_order.holds(beyond, end))
     }
 
-    /// Which of the connections of a host whose timers fire at the same instant acts first, the least first; `None` where its
-    /// clock does not say, or where no timer is due that goes by ticks.
+    /// The rank of the connection among those of a host whose timers fire at the same instant, the least first; `None`
+    /// where its clock does not say, or where no timer that goes by ticks is due.
     pub fn turn(&self, now: Instant) -> Option<(Reverse<u32>, Reverse<Instant>)> {
         self.tcb.timers.due_by_ticks(now).filter_map(|(set, due)| self.tcb.clock.turn(set, due)).min()
     }

@@ -334,7 +334,7 @@ impl Tcb {
         (i64::from(self.buffer.len()) - i64::from(seq.diff(self.snd.una))).max(0)
     }
 
-    /// So many bytes from `seq`, and behind the last one the FIN if it may go with them and has left before.
+    /// This many bytes from `seq`, and after the last one the FIN if it may go with them and has left before.
     fn send_again<R: LossRecovery + ?Sized>(
         &mut self,
         now: Instant,
@@ -357,8 +357,8 @@ impl Tcb {
         }
     }
 
-    /// Why what ends at `end` leaves again, from a hole or from nxt: what has just been decided goes for the
-    /// first segment that it lets out.
+    /// Why what ends at `end` leaves again, from a hole or from nxt: what has just been decided applies to the first
+    /// segment that it lets out.
     #[inline(never)]
     fn resend_reason(&mut self, hole: bool, end: SeqNumber, phase: Phase) -> Reason {
         let decision = self.decision;
@@ -368,7 +368,7 @@ impl Tcb {
         }
         match phase {
             Phase::Recovery if hole => Reason::SackRecovery,
-            // Nothing is repaired, so nxt went back for a probe of a closed window alone.
+            // Nothing is repaired, so nxt went back only for a probe of a closed window.
             Phase::Open | Phase::Disorder if end > self.snd.max => Reason::New,
             _ => Reason::GoBackN,
         }
@@ -461,7 +461,7 @@ impl Tcb {
         reason == Reason::WindowProbe && self.profile.output.probe == ProbeRule::NextByte
     }
 
-    /// So much from `seq`, with a window in bytes.
+    /// This much from `seq`, with a window in bytes.
     #[inline]
     pub(super) fn segment(
         &self,
@@ -500,7 +500,7 @@ impl Tcb {
     fn advance_nxt(&mut self, now: Instant, sent: &Sent) {
         self.marks.sent_fin |= sent.fin;
         self.snd.nxt += sent.space();
-        // A probe of a closed window is none that Nagle's rule waits for (`tcp_write_wakeup`).
+        // Nagle's rule does not wait for a probe of a closed window (`tcp_write_wakeup`).
         if sent.len > 0 && sent.len < self.snd.mss && !self.marks.force {
             self.snd.short_end = self.snd.nxt;
         }
@@ -529,7 +529,7 @@ impl Tcb {
         self.start_transport_timer(now, self.with_pacing(now, self.rtt.rto()), RexmtFor::Retransmission);
     }
 
-    /// The one timer of the transport runs so long, for this.
+    /// The one timer of the transport runs this long, for this purpose.
     #[inline]
     pub(crate) fn start_transport_timer(&mut self, now: Instant, wait: Duration, why: RexmtFor) {
         self.timers.rexmt = self.clock.deadline(now, wait);

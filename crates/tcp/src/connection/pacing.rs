@@ -9,7 +9,7 @@ use crate::congestion::Congestion;
 use crate::profile::OutputConfig;
 use crate::recovery::LossRecovery;
 
-/// So many segments leave before anything is paced.
+/// This many segments leave before anything is paced.
 const FREE_SEGMENTS: u64 = 10;
 
 /// What a connection that paces keeps.
@@ -73,7 +73,7 @@ impl Pacing {
         rate.min(self.most)
     }
 
-    /// A packet of the send queue holds so many segments at least.
+    /// A packet of the send queue holds at least this many segments.
     pub fn least_segments(&self) -> u64 {
         self.least_segments
     }
@@ -140,7 +140,7 @@ impl Tcb {
         }
     }
 
-    /// Has a packet to wait that is next?
+    /// Must the next packet wait?
     #[inline]
     pub(super) fn next_waits_for_turn(&mut self, now: Instant) -> bool {
         if self.pacing.is_none() || !self.device.as_deref().is_none_or(Device::begins_another) {

@@ -21,7 +21,7 @@ use crate::recovery::{Few, Phase};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
-/// No round trip takes as long.
+/// No round trip takes this long.
 const NO_RTT: Duration = Duration::from_secs(3600);
 
 /// The sending half's sequence variables (RFC 9293 section 3.3.1; BSD's names).
@@ -103,7 +103,7 @@ pub(crate) enum RexmtFor {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     pub rexmt: Instant,
-    /// What that one is for.
+    /// What the retransmission timer is for.
     pub rexmt_for: RexmtFor,
     pub persist: Instant,
     pub delack: Instant,
@@ -115,7 +115,7 @@ pub(crate) struct Timers {
     pub pace: Instant,
     /// SYN-ACK in SYN-RECEIVED, twice the MSL in TIME-WAIT.
     pub other: Instant,
-    /// When each of those that ticks drive fires, and since when it is set for that.
+    /// When each of the timers driven by ticks fires, and since when it has been set for that.
     set: [(Instant, Instant); 4],
 }
 
@@ -147,7 +147,7 @@ impl Timers {
         }
     }
 
-    /// Of those that ticks drive, the ones that are due: since when each is set, and for when.
+    /// Of the timers driven by ticks, those that are due: since when each has been set, and for when.
     pub fn due_by_ticks(&self, now: Instant) -> impl Iterator<Item = (Instant, Instant)> + '_ {
         self.set.iter().filter(move |(due, _)| *due <= now).map(|&(due, set)| (set, due))
     }
@@ -237,9 +237,9 @@ impl Address {
     }
 }
 
-/// The transmission control block (RFC 9293 section 3.3.1): all that an end keeps but for what is done about losses.
+/// The transmission control block (RFC 9293 section 3.3.1): all that an end keeps except what is done about losses.
 ///
-/// Whatever may send takes the connection's way to recover as an argument, for only that says what may leave.
+/// Whatever may send takes the connection's way to recover as an argument, since only that says what may leave.
 #[derive(Debug)]
 pub struct Tcb {
     pub(crate) profile: Arc<Profile>,
@@ -278,10 +278,10 @@ pub struct Tcb {
     pub(super) ecn: Option<Box<Ecn>>,
     /// Segments that are out, where a rule for few of them asks.
     pub(crate) few: Option<Box<Few>>,
-    /// Why the next segment that is sent again is sent, or new data, where something has just decided on that;
+    /// Why the next retransmission, or new data, is sent, where something has just decided that;
     /// else [`Reason::New`].
     pub decision: Reason,
-    /// When what leaves now is stamped to have left, if not now.
+    /// When what leaves now counts as having left, if not now.
     pub(super) stamped_at: Option<Instant>,
     /// When the last packet arrived.
     pub(crate) last_arrival: Instant,

@@ -23,11 +23,11 @@ pub enum EcnMode {
 pub struct EcnConfig {
     /// Who begins with it. `congestion.algorithm = "dctcp"` asks for it and grants it whatever stands here.
     pub mode: EcnMode,
-    /// A SYN that is sent again asks no more, for paths that drop those that do (RFC 3168 section 6.1.1.1; LK-ECN-1,
+    /// A SYN that is sent again no longer asks, for paths that drop those that do (RFC 3168 section 6.1.1.1; LK-ECN-1,
     /// `tcp_ecn_fallback`).
     pub fallback: bool,
-    /// With `delayed_ack.policy = "quick-ack"`: so many ACKs at most leave at once after a first mark, and after data that are not
-    /// ECN-capable though others were (LK-ECN-4); 0: none.
+    /// With `delayed_ack.policy = "quick-ack"`: at most this many ACKs leave at once after a first mark, and after data
+    /// that are not ECN-capable though others were (LK-ECN-4); 0: none.
     pub quick_acks: u32,
     /// Data with CWR are acknowledged at once (LK-ECN-4).
     pub cwr_answered: bool,

@@ -117,8 +117,8 @@ pub struct RecoveryConfig {
     pub dupack_threshold: u32,
     /// A changed window makes an ACK a window update, not a duplicate (RFC 5681 section 2 (e); FB-DUP-1).
     pub changed_window_is_no_duplicate: bool,
-    /// A FIN without data whose acknowledgment is old counts as a duplicate ACK, and is not looked at further:
-    /// FreeBSD 6 asks for the length of the data alone. RFC 5681 section 2 (c) excludes it.
+    /// A FIN without data whose acknowledgment is old counts as a duplicate ACK, and is not looked at further: FreeBSD
+    /// 6 tests only the length of the data. RFC 5681 section 2 (c) excludes it.
     #[serde(default)]
     pub bare_fin_is_duplicate: bool,
     /// Most segments sent by limited transmit in an episode (RFC 3042); 0 turns it off.
@@ -214,7 +214,7 @@ pub struct ThinConfig {
     /// (`tcp_thin_linear_timeouts`).
     #[serde(skip_serializing_if = "is_default")]
     pub linear_timeouts: bool,
-    /// With SACK and nothing new to send, so many reports begin recovery while the stream is thin; 1 is the former
+    /// With SACK and nothing new to send, this many reports begin recovery while the stream is thin; 1 is the former
     /// `tcp_thin_dupack`. 0: no such rule.
     #[serde(skip_serializing_if = "is_default")]
     pub fast_retransmit_after: u32,

@@ -9,7 +9,7 @@ use rexmit_wire::SeqNumber;
 
 /// What a driver leaves free before a packet (`NET_SKB_PAD`), and what data are aligned to.
 const LINE: u32 = 64;
-/// What the kernel keeps behind the data of a packet (`struct skb_shared_info`).
+/// What the kernel keeps after the data of a packet (`struct skb_shared_info`).
 const SHARED: u32 = 320;
 /// `struct sk_buff`.
 const DESCRIPTOR: u32 = 256;
@@ -20,10 +20,10 @@ const PAGE: u32 = 4_096;
 #[derive(Clone, Copy, Debug)]
 struct InOrder {
     len: u32,
-    /// Of which these have not been read.
+    /// Bytes of it that have not been read.
     left: u32,
     memory: u32,
-    /// Bytes that fit behind its data.
+    /// Bytes that fit after its data.
     room: u32,
 }
 
@@ -66,7 +66,7 @@ fn sized(data: u32) -> (u32, u32) {
 }
 
 impl Packets {
-    /// Of packets with so many bytes of headers.
+    /// Of packets with this many bytes of headers.
     pub fn new(header: u32) -> Self {
         Self { header, queue: VecDeque::new(), apart: Vec::new(), memory: 0 }
     }
@@ -90,7 +90,7 @@ impl Packets {
         !(self.queue.is_empty() || (fast && self.memory_of(len) <= rest))
     }
 
-    /// One comes in order. What fits behind the last is copied there (`tcp_try_coalesce`).
+    /// One comes in order. What fits after the last is copied there (`tcp_try_coalesce`).
     pub fn push(&mut self, len: u32) {
         if len == 0 {
             return;
@@ -138,7 +138,7 @@ impl Packets {
         true
     }
 
-    /// Everything up to `nxt` is in order, and what is behind it (`tcp_ofo_queue`).
+    /// Everything up to `nxt` is in order, and what follows it (`tcp_ofo_queue`).
     pub fn advance(&mut self, mut nxt: SeqNumber) {
         let mut moved = 0;
         while let Some(&one) = self.apart.get(moved).filter(|one| one.start <= nxt) {
@@ -207,7 +207,7 @@ impl Packets {
         }
     }
 
-    /// Copies what wastes memory in `from..to`, and what is behind it, which ends at `end`. Where the run ends then.
+    /// Copies what wastes memory in `from..to`, and what follows it, which ends at `end`. Where the run ends then.
     fn collapse_run(&mut self, from: usize, to: usize, end: SeqNumber) -> usize {
         let run = &self.apart[from..to];
         let overlaps = |n: usize| run.get(n + 1).is_some_and(|next| next.start != run[n].end);

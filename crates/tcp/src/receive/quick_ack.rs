@@ -154,7 +154,7 @@ impl QuickAck {
         self.credit > 0 && !self.interactive
     }
 
-    /// Has a read to acknowledge `unacked` bytes, `emptied` telling that it left nothing (LX-ACK-4)?
+    /// Must a read acknowledge `unacked` bytes (`emptied`: it left nothing) (LX-ACK-4)?
     pub fn is_due_on_read(&self, unacked: u32, emptied: bool) -> bool {
         let short = self.twice || (self.short && !self.interactive);
         unacked > self.full || (unacked > 0 && emptied && short)

@@ -88,7 +88,7 @@ impl Reassembly {
         Inserted { next, fin, fresh }
     }
 
-    /// Drops what lies behind `end`, or everything.
+    /// Drops what lies beyond `end`, or everything.
     pub fn cut(&mut self, end: Option<SeqNumber>) {
         self.fin = self.fin.filter(|fin| end.is_some_and(|end| *fin <= end));
         let Some(end) = end else {

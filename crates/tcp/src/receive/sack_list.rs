@@ -26,7 +26,7 @@ impl SackList {
         self.update_within(start, end, nxt, REMEMBERED);
     }
 
-    /// Would `[start, end)` be a further block, or a part of one, behind the first `n`?
+    /// Would `[start, end)` be a further block, or a part of one, after the first `n`?
     pub fn is_beyond(&self, start: SeqNumber, end: SeqNumber, n: usize) -> bool {
         let blocks = &self.blocks[..usize::from(self.len)];
         blocks.iter().position(|&(left, right)| start <= right && left <= end).unwrap_or(blocks.len()) >= n

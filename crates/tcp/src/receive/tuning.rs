@@ -25,7 +25,7 @@ pub(crate) struct ReceiveTuning {
     buffer: u32,
     /// The window is never larger (`window_clamp`).
     clamp: u32,
-    /// Nor than this, which grows with arrivals (`rcv_ssthresh`).
+    /// Nor larger than this, which grows with arrivals (`rcv_ssthresh`).
     ssthresh: u32,
     /// Full segment, options deducted.
     mss: u32,
@@ -119,7 +119,7 @@ impl ReceiveTuning {
         2 * promised <= self.clamp
     }
 
-    /// A window update is worth while: twice of what was promised, and that at most half.
+    /// A window update is worth while: twice what was promised, and that at most half.
     pub fn is_update_due(&self, promised: u32, scale: u8, full: u32, last: u32) -> bool {
         let window = if self.may_update(promised) { self.window(scale, full, last) } else { 0 };
         window > 0 && window >= 2 * promised
@@ -168,7 +168,7 @@ impl ReceiveTuning {
         grown
     }
 
-    /// What waited out of order behind `nxt` can be read now.
+    /// What waited out of order after `nxt` can be read now.
     pub fn advance(&mut self, nxt: SeqNumber) {
         self.packets.advance(nxt);
     }
@@ -197,7 +197,7 @@ impl ReceiveTuning {
     }
 
     /// The application has read `n` bytes; `rtt` is the receiver's round-trip time. The kernel looks after each packet
-    /// whether a round trip is over: what a read takes behind that one counts for the next.
+    /// whether a round trip is over: what a read takes after that one counts for the next.
     pub fn on_read(&mut self, now: Instant, mut n: u32, rtt: Option<Duration>) {
         while let Some(used) = self.packets.read(n) {
             n -= used;
@@ -221,7 +221,7 @@ impl ReceiveTuning {
         self.since = now;
     }
 
-    /// Twice of what was read, and more as it grows; in packets of the memory that one may take.
+    /// Twice what was read, and more as it grows; in packets of the memory that one may take.
     fn grow_buffer(&mut self) {
         let (copied, space) = (u64::from(self.copied), u64::from(self.space.max(1)));
         let mss = u64::from(self.mss.max(1));

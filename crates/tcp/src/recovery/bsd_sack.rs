@@ -162,7 +162,7 @@ impl LossRecovery for BsdSack {
         rest
     }
 
-    /// All is sent again from una on but for what is SACKed (FB-OUT-3).
+    /// All is sent again from una on except what is SACKed (FB-OUT-3).
     fn on_timeout(&mut self, tcb: &mut Tcb, now: Instant) {
         if tcb.gives_up() {
             return;
@@ -183,7 +183,7 @@ impl LossRecovery for BsdSack {
         tcb.resume_in_bytes(now, why, self);
     }
 
-    /// In recovery a hole first, never beyond `recover`; then new data as far as cwnd leaves room beside what was
+    /// In recovery a hole first, never beyond `recover`; then new data as far as cwnd leaves room besides what was
     /// resent (FB-OUT-5, FB-OUT-6).
     fn permit(&mut self, tcb: &mut Tcb) -> Permit {
         if !self.in_recovery() {

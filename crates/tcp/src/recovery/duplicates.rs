@@ -62,7 +62,7 @@ impl Duplicates {
         tcb.profile.recovery.limited_transmit.min(self.count).saturating_sub(self.limited)
     }
 
-    /// So many bytes left by limited transmit.
+    /// This many bytes left by limited transmit.
     pub fn note_limited(&mut self, sent: u32, mss: u32) {
         self.limited_bytes += sent;
         if sent > mss {

@@ -10,9 +10,9 @@ use super::probe::Probe;
 use super::{LossRecovery, Resume};
 use crate::connection::Tcb;
 
-/// Fewer than so many segments are few (`tcp_stream_is_thin`; RFC 5827 section 3.2; rrthresh of RFC 7765).
+/// Fewer than this many segments are few (`tcp_stream_is_thin`; RFC 5827 section 3.2; rrthresh of RFC 7765).
 const FEW: u32 = 4;
-/// So many timeouts do not double the interval (`TCP_THIN_LINEAR_RETRIES`).
+/// This many timeouts do not double the interval (`TCP_THIN_LINEAR_RETRIES`).
 const LINEAR: u32 = 6;
 
 /// The segments that are out, and a probe for a lost tail that is not settled.
@@ -113,7 +113,7 @@ impl Tcb {
         }
     }
 
-    /// So many duplicates or reports begin recovery now, where that is fewer than usual.
+    /// This many duplicates or reports begin recovery now, where that is fewer than usual.
     pub(super) fn early_threshold(&self) -> Option<u32> {
         let (early, thin) = (self.profile.recovery.early_retransmit, self.profile.thin.fast_retransmit_after);
         if !early && thin == 0 {
@@ -135,7 +135,7 @@ impl Tcb {
         self.early_threshold().map_or(usual, |early| early.min(usual))
     }
 
-    /// When the timer is due that an ACK of new data restarts; una has moved, or moves to `una`.
+    /// When the timer that an ACK of new data restarts is due; una has moved, or moves to `una`.
     #[inline]
     pub(crate) fn restarted_rexmt(&mut self, now: Instant, una: SeqNumber) -> Instant {
         let rto = self.rtt.rto();

@@ -1,4 +1,4 @@
-//! What was lost, and what is done about it: one file a way to recover, each with its own scoreboard and undo.
+//! What was lost, and what is done about it: one file per way to recover, each with its own scoreboard and undo.
 //!
 //! [`LossRecovery`] is what a connection asks: what an acknowledgment and an expiry mean, what may leave next. Each
 //! implementation stands beside its source:
@@ -101,8 +101,8 @@ pub enum Permit {
         /// How many.
         len: u32,
     },
-    /// From nxt: so many bytes; negative where more is outstanding than allowed. `again`: when they have left, what
-    /// may follow is asked for anew.
+    /// From nxt: this many bytes; negative where more is outstanding than allowed. `again`: when they have left, what
+    /// may follow is asked for again.
     Next {
         /// How many.
         len: i64,
@@ -112,7 +112,7 @@ pub enum Permit {
 }
 
 impl Permit {
-    /// So many bytes from nxt.
+    /// This many bytes from nxt.
     #[inline]
     pub fn next(len: i64) -> Self {
         Self::Next { len, again: false }
@@ -141,7 +141,7 @@ pub enum Rest {
     TakeAndSend,
 }
 
-/// What lets a sender go on, beside acknowledgments and the retransmission timer.
+/// What lets a sender go on, besides acknowledgments and the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// The last segment that is out leaves again, as a probe for a lost tail; where the recovery has the timer, new data
@@ -175,7 +175,7 @@ impl Sent {
     }
 }
 
-/// The state of recovery as others see it. What counts packets tells of them; else there are none.
+/// The state of recovery as others see it. Counts of packets are 0 where recovery counts bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
     /// What the sender is doing.
@@ -193,7 +193,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Of a way to recover that counts bytes.
+    /// That of a way to recover that counts bytes.
     pub fn in_bytes(phase: Phase) -> Self {
         Self { phase, out: 0, packets: 0, in_flight: 0, oldest: None, reordering: 0 }
     }

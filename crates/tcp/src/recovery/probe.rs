@@ -10,7 +10,7 @@ use rexmit_wire::{SeqNumber, TcpSegment};
 use super::{LossRecovery, Permit, Phase, Resume};
 use crate::connection::{Tcb, Timers};
 
-/// What a receiver may wait with the ACK of a single segment (TLP.max_ack_delay).
+/// How long a receiver may wait with the ACK of a single segment (TLP.max_ack_delay).
 const ACK_DELAY: Duration = Duration::from_millis(200);
 /// Before there is a round-trip time.
 const UNKNOWN: Duration = Duration::from_millis(1_000);
@@ -81,7 +81,7 @@ impl Tcb {
         if out == 1 {
             wait += ACK_DELAY;
         }
-        // No later than the timer, in whose place it then leaves; the timer runs anew from there.
+        // No later than the timer, in whose place it then leaves; the timer restarts from there.
         self.timers.probe = self.clock.deadline(now, wait).min(self.timers.rexmt);
     }
 

@@ -3,7 +3,7 @@
 //!
 //! After a timeout everything that is not SACKed counts as lost and is sent again in order, as the window
 //! allows, new data after it: section 5.1 leaves the order open. The retransmission timer is managed as RFC 6298
-//! section 5 says; of section 6's latitude to restart it with every retransmission no use is made.
+//! section 5 says; section 6's latitude to restart it with every retransmission is not used.
 
 use rexmit_stack::Reason;
 use rexmit_units::Instant;
@@ -134,7 +134,7 @@ impl Rfc6675 {
         self.limited_bytes = 0;
         tcb.begin_fast_retransmit(self.dupacks, self.board.sacked_bytes(tcb.snd.una) / tcb.snd.mss);
         tcb.window.cwnd = tcb.window.ssthresh;
-        // HighRxt starts anew (steps 3.1 and 4.3).
+        // HighRxt starts again (steps 3.1 and 4.3).
         self.board.forget_resent();
         let una = tcb.snd.una;
         let end = una + tcb.snd.mss.min(tcb.flight());

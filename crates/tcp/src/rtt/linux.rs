@@ -1,7 +1,7 @@
 //! The estimator of Linux (`tcp_rtt_estimator`): of 2.6.9 and 2.6.15, LX-RTO-1 to LX-RTO-5 and LX-RTO-7, and of 6.1.
 //!
 //! In C's integer arithmetic: 2.6 counts whole jiffies; 6.1 counts microseconds and rounds the timeout up to whole
-//! ticks (`__tcp_set_rto`, `usecs_to_jiffies`). A single low sample is not let to widen the variance, and the
+//! ticks (`__tcp_set_rto`, `usecs_to_jiffies`). A single low sample is not allowed to widen the variance, and the
 //! variance term has a floor of its own, so the timeout tends to the round-trip time plus 200 ms.
 
 use rexmit_units::Duration;

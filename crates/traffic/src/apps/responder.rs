@@ -20,7 +20,7 @@ pub struct Responder {
     left: u64,
     /// Bytes read of requests that no response has been begun for.
     unanswered: u64,
-    /// When the response begins that is being thought about.
+    /// When the response that is being thought about begins.
     answers_at: Option<Instant>,
     close: bool,
     progress: Progress,

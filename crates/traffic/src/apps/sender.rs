@@ -21,7 +21,7 @@ pub struct Sender {
     /// What the socket has not yet taken of the write that is going on.
     pending: u64,
     pause: Duration,
-    /// The next write does not begin before.
+    /// The next write does not begin before this.
     resumes_at: Instant,
     sleep: Option<Box<Sleep>>,
     streams: u16,
@@ -29,7 +29,7 @@ pub struct Sender {
     close: bool,
     progress: Progress,
     pub(super) journal: Journal<Written>,
-    /// When the datagram began that the socket has not taken yet: one that it refuses was not written.
+    /// When the datagram that the socket has not taken yet began: one that it refuses was not written.
     offered: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ struct Bursts {
     /// How often it still begins.
     left: u64,
     every: Duration,
-    /// What of that is left behind the pauses within.
+    /// What of that is left after the pauses within.
     rest: Duration,
     /// When the one that is going on began.
     began: Instant,

@@ -44,7 +44,7 @@ pub enum FlowsError {
         "`flows.load` needs sizes with a finite mean, and `flows.size` has none: write a shape above 1, or `flows.every`"
     )]
     NoMean,
-    /// A run holds so many.
+    /// A run holds this many.
     #[error("`{0}` makes {1} flows: at most {MOST_FLOWS} are allowed")]
     TooMany(&'static str, u64),
     /// The distribution of `every` can be so far from its mean.

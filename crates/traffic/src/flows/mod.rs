@@ -39,7 +39,7 @@ pub struct FlowsSpec {
     /// Number of flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Flows arrive for so long, counted from the transfer's `start`.
+    /// Flows arrive for this long, counted from the transfer's `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Duration>,
     /// From `start` to the first flow, and from each flow to the next: `"5 ms"`, `"uniform 1 ms to 9 ms"`,

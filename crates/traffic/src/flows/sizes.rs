@@ -19,7 +19,7 @@ use super::flow::MOST_SIZE;
 use crate::random::Distribution;
 use crate::spec::TransferError;
 
-/// From what the sizes of flows are drawn.
+/// What the sizes of flows are drawn from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowSizes {
     /// One of the five.

@@ -58,7 +58,7 @@ enum Unit {
     /// Nothing: cells have their own.
     None,
     Named(&'static str),
-    /// So many bytes.
+    /// This many bytes.
     Packets(u64),
 }
 

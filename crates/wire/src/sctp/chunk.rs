@@ -150,7 +150,7 @@ pub enum End {
     Whole,
     /// The capture has no more of the packet.
     Cut,
-    /// A length cannot be: below 4, or beyond the packet.
+    /// A length is impossible: below 4, or beyond the packet.
     Bad,
 }
 

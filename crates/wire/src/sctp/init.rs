@@ -89,7 +89,7 @@ pub enum Parameter<'a> {
     Other(u16, &'a [u8]),
 }
 
-/// Walks over parameters; it stops at one that is cut or whose length cannot be.
+/// Walks over parameters; it stops at one that is cut or whose length is impossible.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
     rest: &'a [u8],

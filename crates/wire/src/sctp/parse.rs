@@ -16,7 +16,7 @@ impl Packet {
     /// is not looked at; [`Header::checksum_ok`] does that.
     ///
     /// # Errors
-    /// [`ParseError::Truncated`] below 12 bytes, [`ParseError::BadLength`] for a chunk whose length cannot be.
+    /// [`ParseError::Truncated`] below 12 bytes, [`ParseError::BadLength`] for a chunk whose length is impossible.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let header = Header::new(bytes, bytes.len())?;
         let mut chunks = header.chunks();

@@ -27,13 +27,13 @@ from rexmit.analyse.quantities import count, share, size
 from rexmit.units import plural
 
 SEVERAL = 0.05
-"""Of the cycles that may lose more than one segment."""
+"""Share of the cycles that may lose more than one segment."""
 
 CONSISTENT = 0.8
-"""Of the segments that are to be acknowledged in one manner, every one or every second."""
+"""Share of the segments that must be acknowledged in one manner, every one or every second."""
 
 LIMITED = 0.02
-"""Of the new segments that may fill the receiver's window."""
+"""Share of the new segments that may fill the receiver's window."""
 
 DIPPED, FLAT, SHORT = 0.05, 0.5, 0.1
 """Least shares with which the application is the limit: less outstanding, no growth, short segments."""
@@ -42,13 +42,13 @@ RENO_SLOPE = (0.7, 1.3)
 """Segments for each round trip that count as Reno's, over the segments for each ACK."""
 
 BENT = 0.12
-"""Bend from which on growth is not a straight line."""
+"""Bend above which growth is not a straight line."""
 
 FEW_ACKS, FASTER = 1.2, 1.1
-"""Segments for each ACK, and growth over what that many would give, that show a sender counting segments."""
+"""What shows a sender counting segments: segments for each ACK, and growth over what so many would give."""
 
 TELLING_PEAK = 10
-"""W from which on half of it and CUBIC's 0.7 are told apart."""
+"""Smallest W at which half of it and CUBIC's 0.7 of it are told apart."""
 
 
 def one_loss(cycles: Cycles, which: slice) -> Finding:

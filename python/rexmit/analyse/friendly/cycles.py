@@ -11,11 +11,11 @@ from rexmit.analyse.friendly.direction import Direction, Floats, Integers, Truth
 
 @dataclass(frozen=True)
 class Cycles:
-    """Cycles of a direction; one runs from the packet that was lost first to the next event's.
+    """Cycles of a direction; one runs from the first lost packet of an event to that of the next event.
 
     At that packet the window is at its peak, so that a whole number of cycles begins and ends at equal cwnd.
     `start` and `stop` are rows of `Sent`, `peak` is W in segments at the start (`stop_peak` at the stop),
-    `recovered` the row from which on the window grows again, `timeout` says that a timer was needed.
+    `recovered` the row from which the window grows again, `timeout` says that a timer was needed.
     Sums over a cycle: `segments` sent, segments `lost`, `payload` bytes sent for the first time, all `sent`
     bytes, `time` in ns; `rtt` (ns) and `flight` (segments) over the `samples` unambiguous RTT samples.
     """
@@ -40,7 +40,7 @@ class Cycles:
 
 
 def find_cycles(flow: Direction) -> Cycles:
-    """The cycles between the loss events of a direction; what precedes the first event is none."""
+    """The cycles between the loss events of a direction; what precedes the first event is not one."""
     sent, events = flow.sent, flow.events
     keep = np.flatnonzero(np.diff(events.row, prepend=-1) > 0)
     rows = events.row[keep]
@@ -78,7 +78,7 @@ def find_cycles(flow: Direction) -> Cycles:
 def in_recovery(flow: Direction, cycles: Cycles, numbers: Integers) -> Truths:
     """Whether packets of these numbers lie between a loss event and the end of its repair.
 
-    Of the last event nothing bounds the repair: all that follows it counts.
+    Nothing bounds the repair of the last event: all that follows it counts.
     """
     sent, rows = flow.sent, flow.events.row
     found: Truths = np.zeros(len(numbers), dtype=bool)

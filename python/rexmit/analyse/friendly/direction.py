@@ -80,8 +80,8 @@ class Acks:
     """Acknowledgments that came back.
 
     `highest` is the cumulative number so far, `right` the right edge of the advertised window, `advance`
-    whether it moved forward, `duplicate` whether it is the first of duplicates in a row, and reports by SACK
-    what it lacks where the connection has SACK.
+    whether it moved forward, `duplicate` whether it is the first of duplicates in a row and, where the
+    connection has SACK, reports by SACK what is missing.
     """
 
     number: Integers
@@ -137,7 +137,7 @@ class Direction:
 
 
 def directions(tables: Tables, connection: int | None = None) -> Iterator[Direction]:
-    """Each direction that carries `LEAST_SEGMENTS` segments; of one connection all that carry data."""
+    """Each direction that carries `LEAST_SEGMENTS` segments; of a chosen connection, all that carry data."""
     rows = long_enough(tables.connections, connection)
     numbers = sorted({row["connection"] for row, _ in rows})
     parts = {

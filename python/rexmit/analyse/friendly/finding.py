@@ -58,10 +58,10 @@ CONDITIONS = (
     *(ONE_LOSS, ACKS, RECEIVER_WINDOW, DATA, SACK, GROWTH, EQUILIBRIUM),
     *(LOSSES, CYCLES, TIMEOUTS, REORDERING, VANTAGE, LENGTH),
 )
-"""In the order in which they are told."""
+"""In the order in which they are reported."""
 
 NOT_DECISIVE = (ONE_LOSS,)
-"""What may fail: several losses close together are one loss event, and p counts events (section 3.2)."""
+"""These may fail: several losses close together are one loss event, and p counts events (section 3.2)."""
 
 
 @dataclass(frozen=True)

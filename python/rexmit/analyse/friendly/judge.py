@@ -33,7 +33,7 @@ MOST_CYCLES = 500
 """Cycles whose growth is looked at, spread over all."""
 
 AT_SENDER = (ONE_LOSS, RECEIVER_WINDOW, DATA, GROWTH, EQUILIBRIUM, TIMEOUTS)
-"""What rests on the sender's window and on when ACKs reach it: seen at the sender only."""
+"""Conditions that depend on the sender's window and on when ACKs reach it: seen at the sender only."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Judged:
 def judge(tables: Tables, connection: int | None = None) -> Iterator[Judged]:
     """Judges each direction of an analysis that carries enough data, or all of one connection.
 
-    It reads the tables `segments`, `sacks` and `rtt` where it has not yet. Nothing is drawn or printed.
+    It reads the tables `segments`, `sacks` and `rtt` if not yet read. Nothing is drawn or printed.
     """
     for flow in directions(tables, connection):
         yield judge_direction(flow)
@@ -140,7 +140,7 @@ def _disturbed(findings: list[Finding]) -> str | None:
 
 
 def _unseen(finding: Finding) -> Finding:
-    """Away from the sender its window and its timers are not seen."""
+    """Away from the sender, its window and its timers are not seen."""
     if finding.condition not in AT_SENDER:
         return finding
     return Finding(finding.condition, Verdict.UNSEEN, "seen at the sender only", finding.evidence)

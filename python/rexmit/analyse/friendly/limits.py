@@ -11,7 +11,7 @@ from rexmit.analyse.friendly.cycles import Cycles
 from rexmit.analyse.friendly.direction import Direction, Floats, Integers, Truths
 
 DIP_SEGMENTS, DIP_SHARE = 3.0, 0.25
-"""What is outstanding has fallen if it is so many segments and this share below its most since the loss."""
+"""What is outstanding has fallen if it is this many segments and this share below its peak since the loss."""
 
 FLAT_ROUNDS = 20
 """Round trips without loss in which a window that may grow has to be seen growing."""
@@ -24,7 +24,7 @@ class Limits:
     `window` is the share of new segments after which less than one MSS of the advertised window was left;
     `dipped` the time with less outstanding than before although the window would have let more out; `flat`
     the time of long stretches in which what was outstanding did not grow, though neither loss nor window
-    kept it; `short` the share of new segments that are shorter than the MSS.
+    prevented it; `short` the share of new segments that are shorter than the MSS.
     """
 
     window: float
@@ -77,7 +77,7 @@ def limits(flow: Direction, cycles: Cycles, rows: slice) -> Limits:
 
 
 def _is_flat(time: Integers, top: Floats, level: Floats) -> bool:
-    """The last quarter of the time goes no more than a segment above the second one."""
+    """Whether the last quarter of the time goes no more than a segment above the second one."""
     quarters = np.searchsorted(time, time[0] + (time[-1] - time[0]) * np.array([0.25, 0.5, 0.75]))
     return float(level[quarters[2] :].max()) <= float(top[max(quarters[1] - 1, 0)]) + 1
 

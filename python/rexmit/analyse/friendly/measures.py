@@ -15,7 +15,7 @@ from rexmit.analyse.stats import t_quantile
 
 CONFIDENCE = 0.95
 MOST_FREEDOM = 1000
-"""Degrees of freedom from which on Student's quantile is taken as that of so many: 1.9623 for 1.9600."""
+"""Degrees of freedom above which Student's quantile is that of this many: 1.9623 for 1.9600."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Measured:
     `p_delivered` the same for each segment delivered, as its chapter 4 counts a cycle; `p_lost` lost segments
     for each segment sent. `rate` is payload, each byte once, over time (bit/s), `rtt` the mean of unambiguous
     samples (ns), `f` = rate x rtt / MSS (segments, equation 4.9), `f_samples` the mean of the segments
-    outstanding when those were sent that gave a sample, `w` the mean peak. `parity` is of the peaks: `odd` or
+    outstanding when those that gave a sample were sent, `w` the mean peak. `parity` is of the peaks: `odd` or
     `even` where nine of ten are, else `mixed`.
     """
 

@@ -23,10 +23,10 @@ from rexmit.analyse.words import AT_END
 from rexmit.units import plural
 
 TIMED_OUT = 0.05
-"""Of the loss events after the first that may need a timer."""
+"""Share of the loss events after the first that may need a timer."""
 
 REORDERED = 0.1
-"""Episodes of reordering that there may be for each loss event."""
+"""Episodes of reordering allowed for each loss event."""
 
 REORDERED_SEGMENTS = 0.001
 """And for each segment, where nothing is lost."""
@@ -54,7 +54,7 @@ def enough_cycles(cycles: Cycles) -> Finding:
 
 
 def timeouts(flow: Direction) -> Finding:
-    """A timeout is not congestion avoidance: the window falls to one segment. That of slow start may be."""
+    """A timeout is not congestion avoidance: the window falls to 1 segment. One in slow start is allowed."""
     late = flow.events.timeout[1:]
     number = int(late.sum())
     told: Evidence = {"timeouts": number, "loss_events": len(flow.events.timeout)}

@@ -14,13 +14,13 @@ SPREADS = (0.05, 0.1, 0.2)
 """How much larger the greatest peak W of a window may be than its least one, where that is over a segment."""
 
 NEARLY_ALL = 0.9
-"""Of the cycles alike by the loosest of `SPREADS`: what a tighter one has to keep to be preferred."""
+"""Share of the cycles alike by the loosest of `SPREADS` that a tighter one has to keep to be preferred."""
 
 LEAST_CYCLES = 3
 """Cycles alike in a row, or pairs of them, below which nothing is measured."""
 
 LEAST_SHARE = 0.5
-"""Of all cycles after the first loss event: what a window has to hold for the flow to be in equilibrium."""
+"""Share of the cycles after the first loss event that a window must hold for a flow to be in equilibrium."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Window:
 def choose_window(cycles: Cycles) -> Window | None:
     """The longest run of cycles alike, cut to begin and end at the same W where most of it remains.
 
-    Alike are consecutive cycles of which the greatest peak W is no more than a spread above the least one, or
+    Consecutive cycles are alike if the greatest peak W is no more than a spread above the least one, or
     one segment, and the greatest number of segments no more than about twice that share above the least one:
     a cycle's segments grow as the square of W. The spread is the tightest of `SPREADS` that keeps nearly all
     of what the loosest does. Where the run is less than `LEAST_SHARE` of the cycles, they may alternate, as
-    those of CUBIC do by its fast convergence: then every second one is to be alike. What precedes equilibrium
+    those of CUBIC do by its fast convergence: then every second one must be alike. What precedes equilibrium
     is in no run: slow start, the cycle after the first loss event, which ended it, and a cycle that began
-    with a timeout. Nothing where fewer than `LEAST_CYCLES`, or pairs, are alike.
+    with a timeout. None where fewer than `LEAST_CYCLES`, or pairs, are alike.
     """
     good = ~cycles.timeout
     good[:1] = False

@@ -10,10 +10,10 @@ rexmit.run_one(rexmit.draw_scenario(17, seed=3, family="losses"))
 A family says what is drawn: one transfer with single losses or with marks of ECN, TCP in groups of paths and
 work, TCP with every setting of a kernel, SCTP, or the last two. Each scenario is drawn by itself, so that the
 first thousand of ten thousand are those of a thousand; and within it each number has a stream of its own, so
-that a key that comes to be drawn later moves no other.
+that a key added later changes no other.
 
 What is drawn is what a host, a path and an application can be told; whether a backend heeds a setting is its
-own affair. Left out are `netem` and its disciplines, which need programs beside the kernel, a second path,
+own affair. Left out are `netem` and its disciplines, which need programs besides the kernel, a second path,
 and code of third parties.
 """
 

@@ -103,7 +103,7 @@ BOTH: dict[str, tuple[float, Value]] = {
     "nagle": (0.15, _of(True, False)),
     "offloads": (0.05, _of(True)),
 }
-"""Keys of TCP and SCTP, how likely each is said, and what it then is."""
+"""Keys of TCP and SCTP, how likely each is set, and its value then."""
 
 TCP: dict[str, tuple[float, Value]] = {
     "congestion": (0.75, _control),

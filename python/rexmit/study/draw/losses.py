@@ -83,7 +83,7 @@ def draw_losses(number: int, seed: int) -> Losses:
         if stream.random() < 0.15:
             up.add(stream.randint(1, 2 + packets // 2))
         else:
-            # The SYN-ACK is the first, the FIN is in the last or behind it.
+            # The SYN-ACK is the first, the FIN is in the last or after it.
             down.add(stream.randint(1, 2 + packets))
     phase = stream.randrange(0, PHASES_NS, 1000)
     return Losses(number, algorithm, rate, delay, queue, writes, _sorted(down), _sorted(up), phase)

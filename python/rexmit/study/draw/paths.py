@@ -108,7 +108,7 @@ def _changes(numbers: Numbers, name: str, has_rate: bool) -> list[dict[str, Any]
 
 
 def _effects(numbers: Numbers, of: str, scale: float) -> dict[str, Any]:
-    """Impairments of a direction; `scale` is how likely they are beside those of `down`."""
+    """Impairments of a direction; `scale` is how likely they are compared with those of `down`."""
     return {
         key: effect(numbers, f"{of}.{key}")
         for key, (chance, effect) in EFFECTS.items()

@@ -10,7 +10,7 @@ from rexmit.study.draw.numbers import Numbers, bytes_of, ms
 Work = Callable[[Numbers, str], dict[str, Any]]
 
 MESSAGE_MOST = 8000
-"""Bytes of an SCTP message at most: the smallest send buffer holds it."""
+"""The most bytes of an SCTP message: the smallest send buffer holds it."""
 
 
 def draw_transfers(numbers: Numbers, sctp: bool, limited: bool) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def _some_losses(numbers: Numbers, scenario: Scenario, most: int, count: int = 2
 
 
 def _loss(numbers: Numbers, name: str, least: float, most: float) -> Any:
-    """Random loss, single or in bursts; the chances are those that a packet is lost or begins a burst."""
+    """Random loss, single or in bursts; the chances are that a packet is lost or begins a burst."""
     chance = numbers.spread(name, least * 1e4, most * 1e4) / 1e4
     if numbers.chance(f"{name}.bursts", 0.5):
         return {"gilbert_elliott": {"p": chance, "r": numbers.spread(f"{name}.r", 15, 90) / 100}}
@@ -191,7 +191,7 @@ def _small_buffers(numbers: Numbers, scenario: Scenario) -> None:
     client = scenario["hosts"]["client"]
     client["linux"] = {"sysctl": {"net.ipv4.tcp_rmem": f"4096 {first} {most}"}}
     client["stack"]["window"] = {"tuning": {"first": bytes_of(first), "most": bytes_of(most)}}
-    # The shift of the window is reckoned for net.core.rmem_max at least.
+    # The window scale is computed for at least net.core.rmem_max.
     client["stack"]["buffers"] = {"max": bytes_of(max(most, RMEM_MAX))}
     _some_losses(numbers, scenario, 100)
 

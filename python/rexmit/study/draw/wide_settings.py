@@ -14,7 +14,7 @@ Stack = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of `hosts.X.linux`: how likely it is said, which values it has, the model's keys for each."""
+    """A setting of `hosts.X.linux`: how likely it is set, which values it has, the model's keys for each."""
 
     chance: float
     values: tuple[Any, ...]

@@ -96,7 +96,7 @@ fn open(name: &str) -> Reader<BufReader<File>> {
     Reader::new(BufReader::new(File::open(path).expect("a capture"))).expect("a capture")
 }
 
-/// The standard thresholds, but for one that is so many times as large.
+/// The standard thresholds, but for one that is this many times as large.
 fn moved(name: &str, (numerator, denominator): (u64, u64)) -> &'static Policy {
     let changed = Policy::STANDARD.with(name, |value| value.scaled(numerator, denominator));
     Box::leak(Box::new(changed.expect(name)))

@@ -62,7 +62,7 @@ impl Edge {
             self.corners.partition_point(|corner| corner.0 < self.mean.0).clamp(1, self.corners.len() - 1);
         let (from, to) = (self.corners[at - 1], self.corners[at]);
         let value = (to.1 - from.1) / (to.0 - from.0);
-        // A cloud of so many points touches its edge in places that are so far off; the slope is that over the time.
+        // A cloud of this many points touches its edge in places that are so far off; the slope is that over the time.
         let far = self.mean.1 - value * self.mean.0 - self.below(value);
         let span = self.corners[self.corners.len() - 1].0 - self.corners[0].0;
         Some(Slope { value, error: (CHANCE * far / self.count as f64 + resolution) / (span / 2.0) })

@@ -18,7 +18,7 @@ struct Made {
 const START: i64 = 1_700_000_000_000_000_000;
 
 impl Made {
-    /// What B shows more than A at a time of A.
+    /// How much more B shows than A at a time of A.
     fn truth(&self, time: i64) -> i64 {
         self.offset + ((time - START) as f64 * self.skew / 1e6).round() as i64
     }

@@ -45,7 +45,7 @@ impl Side {
         }
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         let addresses = self.row.addresses.capacity() * size_of::<IpAddr>();
         self.half.heap()

@@ -61,7 +61,7 @@ impl Half {
         sample
     }
 
-    /// Within that, no answer is one to a retransmission.
+    /// Within that, no answer is to a retransmission.
     fn early(&self) -> Option<Duration> {
         self.clock.min().map(|shortest| self.policy.need.early_share.of(shortest))
     }
@@ -224,5 +224,5 @@ fn in_order(mut gaps: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     gaps
 }
 
-/// So many TSNs below the cumulative one are kept, for chunks that are sent again although they arrived.
+/// This many TSNs below the cumulative one are kept, for chunks that are sent again although they arrived.
 const KEPT: i64 = 256;

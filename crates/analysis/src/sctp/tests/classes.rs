@@ -62,7 +62,7 @@ fn only_blocks_above_report() {
 }
 
 /// Appendix B.1, `handle_chunk_mod_retransmission`: one report is enough, a further chunk with one is a fast retransmit
-/// even behind a timeout, and the counter never starts again.
+/// even after a timeout, and the counter never starts again.
 #[test]
 fn the_rules_for_the_modified_protocol() {
     use TraceClass::{BundledInFlight, Fast, Timeout};

@@ -142,7 +142,7 @@ fn in_the_middle() {
     assert_eq!(rows, [(-1, None, None), (-3, None, None)]);
 }
 
-/// Chunks behind a cut are not seen, and that is said; what is there is judged.
+/// Chunks after a cut are not seen, and that is said; what is there is judged.
 #[test]
 fn truncated_packets() {
     let script = format!(

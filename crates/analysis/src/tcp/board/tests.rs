@@ -49,7 +49,7 @@ fn acknowledged_pieces_are_remembered_for_what_comes_again() {
     assert_eq!(board.piece_at(160).map(|p| p.count), Some(2));
 }
 
-/// The board of a side that sent so many packets of 100 bytes.
+/// The board of a side that sent this many packets of 100 bytes.
 fn sent(board: &mut Board, packets: std::ops::Range<i64>) {
     for n in packets {
         board.append(n * 100, n * 100..(n + 1) * 100, &stamp(1, n as u64));

@@ -3,7 +3,8 @@
 //! A sender that waits shows what for by what ends the wait. Data that follow an acknowledgment at once had waited for it:
 //! for the receiver's window where they would not have fitted before, else for a window of the sender's own. Data that
 //! follow nothing had not been written before. A retransmission says itself what brought it ([`super::judge`]), and
-//! what is left is its repair. So a wait is judged when it is over, and what comes behind the last packet counts nowhere.
+//! what is left is its repair. So a wait is judged when it is over, and what comes after the last packet counts
+//! nowhere.
 //!
 //! The sender's own windows are told apart by what they do: a congestion window grows, a send buffer does not; where
 //! round trips are longer than the shortest, a queue stands before the slowest link, and that is what limits.
@@ -39,9 +40,10 @@ pub(super) struct Watch {
     /// The smallest RTT samples of this handful and of the one before.
     low: [Option<Duration>; 2],
     samples: u8,
-    /// The most that was outstanding since the start, a loss or an idle period: so much its congestion window lets out.
+    /// The most that was outstanding since the start, a loss or an idle period: this much its congestion window lets
+    /// out.
     widest: u64,
-    /// Data have left that followed nothing, behind a full segment: a sender that paces does so while more is written.
+    /// Data that followed nothing have left, after a full segment: a sender that paces does so while more is written.
     may_pace: bool,
     out: Written,
     /// Where the last part ended.
@@ -388,7 +390,7 @@ impl Watch {
         &self.out.times
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides itself.
     pub(super) fn heap(&self) -> usize {
         self.out.heap()
     }

@@ -18,14 +18,14 @@ pub(super) struct Run {
     /// Those since.
     flat: Option<HeldRow>,
     waits: u64,
-    /// So many are enough to be sure.
+    /// This many are enough to be sure.
     enough: u64,
     /// It has not grown for so long that it is not a congestion window that opens.
     still: bool,
     /// How long the waits were, and those of them that are too long for the gaps of a pace.
     waited: Duration,
     in_gaps: Duration,
-    /// So much of them makes it a send buffer's.
+    /// This much of them makes it a send buffer's.
     gaps: Duration,
     /// The most that was outstanding since the start, a loss or an idle period.
     most: u64,
@@ -64,7 +64,7 @@ impl Run {
         (self.most, self.step) = (0, 0);
     }
 
-    /// One more wait, behind which so much is outstanding.
+    /// One more wait, after which this much is outstanding.
     pub(super) fn add(&mut self, row: HeldRow, flight: u64, own: &Own, out: &mut Written) {
         let key = |of: &HeldRow| (of.by, of.confidence);
         if self.open().is_some_and(|before| key(&before) != key(&row)) {

@@ -89,7 +89,7 @@ pub(super) struct Own {
     pub peak: u64,
     /// A queue stood.
     pub standing: bool,
-    /// The segment before it or the one behind it was short.
+    /// The segment before it or the one after it was short.
     pub short: bool,
     pub certain: bool,
     pub mss: u64,
@@ -160,12 +160,12 @@ pub(super) fn is_short(len: u32, step: &Step<'_>) -> bool {
     len < step.mss - step.mss / 8
 }
 
-/// What of the receiver's window was left behind the last packet, where it goes up to `reach`.
+/// What of the receiver's window was left after the last packet, where it goes up to `reach`.
 pub(super) fn window_left(reach: i64, step: &Step<'_>, last: &Last) -> Option<i64> {
     step.window_known.then_some(reach - last.edge)
 }
 
-/// Packets have come here one behind the other for longer than a round trip, as a slow link lets them pass; timestamps
+/// Packets have come here one after the other for longer than a round trip, as a slow link lets them pass; timestamps
 /// would tell the queue before it.
 pub(super) fn is_busy(step: &Step<'_>) -> bool {
     let busy = step.busy_since.is_some_and(|since| step.time.saturating_since(since) > rtt(step));

@@ -50,7 +50,7 @@ impl Written {
         self.rows.iter_mut().flat_map(|rows| rows.drain(..))
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         self.rows.as_ref().map_or(0, |rows| rows.capacity() * size_of::<HeldRow>())
     }

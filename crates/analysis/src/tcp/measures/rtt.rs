@@ -21,7 +21,7 @@ pub(super) struct Rtt {
     /// Of those by acknowledgments, the ones of a single packet in order: a delayed acknowledgment shows in them.
     delays: Samples,
     clock: VecDeque<Tick>,
-    /// TSvals that too many came behind.
+    /// TSvals that too many came after.
     pub(super) hurried: u64,
     /// When data were last sent again.
     again: Instant,
@@ -144,7 +144,7 @@ impl Rtt {
         }
     }
 
-    /// Bytes that they take beside themselves.
+    /// Bytes that they take besides themselves.
     pub(super) fn heap(&self) -> usize {
         let samples = [&self.acks, &self.stamps, &self.sacks, &self.delays];
         let samples = samples.into_iter().map(Samples::heap).sum::<usize>();

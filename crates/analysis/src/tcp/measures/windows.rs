@@ -16,8 +16,8 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// A window of so many bytes was offered, in the handshake or later. What is not `known` may have to be scaled, but
-    /// for a closed one.
+    /// A window of this many bytes was offered, in the handshake or later. What is not `known` may have to be scaled,
+    /// except a closed one.
     pub(super) fn offered(&mut self, time: Instant, window: u64, syn: bool, known: bool) {
         if known || syn {
             self.max = self.max.max(Some(window));

@@ -23,7 +23,7 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// Begins the file `path`; `None` elsewhere than inside.
+    /// Begins the file `path`; `None` outside.
     ///
     /// # Errors
     /// Those of the machine; a path without a name.

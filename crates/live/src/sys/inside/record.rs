@@ -50,7 +50,7 @@ impl Recorder {
             if len == 0 {
                 return;
             }
-            // SAFETY: so many bytes stay there until the next call.
+            // SAFETY: this many bytes stay there until the next call.
             let mut left = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len) };
             while let Some((head, behind)) = left.split_at_checked(size_of::<Record>()) {
                 // SAFETY: the driver puts a record wherever one ends; any bytes are numbers.

@@ -73,7 +73,7 @@ impl Links {
     /// # Errors
     /// Where there is no such interface, or the kernel does not report it.
     pub fn dropped(&self, name: &str) -> io::Result<u64> {
-        // Some kernels tell it to whoever asks only where an echo is asked for.
+        // Some kernels tell the asker only where an echo is asked for.
         let request = RouteNetlinkMessage::GetQueueDiscipline(at(name, Place::Root)?);
         let answer = self.answer(request, NLM_F_ECHO)?;
         if let Some(e) = failure(&answer) {
@@ -98,7 +98,7 @@ fn at(name: &str, place: Place) -> io::Result<TcMessage> {
     Ok(message)
 }
 
-/// What the kernel says of a request that it refuses, behind the request in its answer (`NLMSGERR_ATTR_MSG`).
+/// What the kernel says of a request that it refuses, after the request in its answer (`NLMSGERR_ATTR_MSG`).
 fn words(answer: &[u8]) -> Option<String> {
     if u16::from_ne_bytes(answer.get(6..8)?.try_into().ok()?) & ACK_TLVS == 0 {
         return None;

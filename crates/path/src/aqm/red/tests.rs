@@ -51,7 +51,7 @@ fn the_probability_by_hand() {
     assert_eq!(act(30.0, -1), Act::Drop);
     let mut hard = red(Red { gentle: false, ..config }, 15.0, -1);
     assert_eq!(hard.act(1500), Act::Drop);
-    // Below the lower threshold, counting starts anew.
+    // Below the lower threshold, counting starts again.
     let mut low = red(config, 1.0, 9);
     low.act(1500);
     assert_eq!(low.count, -1);

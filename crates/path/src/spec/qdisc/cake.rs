@@ -116,7 +116,7 @@ impl Cake {
     }
 }
 
-/// Words of which each is a value of an attribute.
+/// Words each of which is a value of an attribute.
 const MODES: [(&str, u16, u32); 29] = [
     ("autorate-ingress", AUTORATE, 1),
     ("besteffort", DIFFSERV, 3),

@@ -13,15 +13,15 @@ enum Takes {
     Number(u32, u32),
     /// A number of buckets, of which the exponent of the next power of two is told.
     Buckets,
-    /// Bytes, at least so many.
+    /// Bytes, at least this many.
     Size(u32),
-    /// A time, at least so many microseconds.
+    /// A time, at least this many microseconds.
     Time(u32),
     /// A time in nanoseconds.
     Nanoseconds,
-    /// Bytes a second, at least so many.
+    /// Bytes a second, at least this many.
     Rate(u64),
-    /// Two bytes with a slash between, of which the second is told as the attribute behind this.
+    /// Two bytes with a slash between, of which the second is told as the attribute after this.
     Masked,
     /// Nothing; this is told.
     Is(u32),

@@ -1,4 +1,4 @@
-//! What rtnetlink carries to a discipline (`TCA_OPTIONS`): a structure, attributes, or one behind the other.
+//! What rtnetlink carries to a discipline (`TCA_OPTIONS`): a structure, attributes, or one after the other.
 
 /// The options of a discipline as its kernel reads them, in this machine's byte order; empty for those that it has by
 /// itself.

@@ -133,8 +133,8 @@ pub fn of_two_to_the_32nd(probability: f64) -> u32 {
     (probability * 4_294_967_296.0) as u32
 }
 
-/// By how much the average falls while nothing comes: for times in cells of so many ticks (a logarithm of two) the exponent
-/// by which it is divided.
+/// By how much the average falls while nothing comes: for times in cells of this many ticks (a logarithm of two) the
+/// exponent by which it is divided.
 fn idle_damping(weight: u8, average: u32, bandwidth: u64) -> Option<(u8, [u8; 256])> {
     let packet = libm::ceil(f64::from(average) / bandwidth as f64 * 1e6 * TICKS_IN_MICROSECOND);
     let each = -libm::log(1.0 - libm::pow(0.5, weight.into())) / packet.min(f64::from(u32::MAX));

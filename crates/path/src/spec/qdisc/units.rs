@@ -1,6 +1,6 @@
 //! Numbers with units as `tc` writes them (tc(8), "PARAMETERS"), read exactly or refused.
 
-/// A whole number: decimal, hexadecimal behind `0x`, octal behind `0`.
+/// A whole number: decimal, hexadecimal after `0x`, octal after `0`.
 pub fn number(text: &str) -> Option<u32> {
     let digits = |text: &str, radix| {
         text.chars().all(|c| c.is_digit(radix)).then(|| u32::from_str_radix(text, radix).ok()).flatten()
@@ -87,10 +87,10 @@ pub fn probability(text: &str) -> Option<f64> {
     (0.0..=1.0).contains(&number).then_some(number)
 }
 
-/// A decimal number with a unit behind it.
+/// A decimal number with a unit after it.
 struct Decimal {
     digits: u128,
-    /// Digits behind the point.
+    /// Digits after the point.
     places: u32,
     unit: String,
 }
@@ -106,7 +106,7 @@ impl Decimal {
         Some(Self { digits, places: part.len() as u32, unit: unit.to_ascii_lowercase() })
     }
 
-    /// The number in so many of the smallest unit, if it is a whole one.
+    /// The number in this many of the smallest unit, if it is a whole one.
     fn whole(&self, of: impl FnOnce(&str) -> Option<u64>) -> Option<u128> {
         self.divided(of, 1).filter(|(_, rest)| *rest == 0).map(|(whole, _)| whole)
     }

@@ -1,4 +1,4 @@
-//! The words behind a discipline's name: options, some with a value behind them.
+//! The words after a discipline's name: options, some with a value after them.
 
 use super::units;
 
@@ -49,19 +49,19 @@ impl<'a> Words<'a> {
         self.value(read, (&what, &least.max(most.min(10)).to_string()))
     }
 
-    /// Bytes, at least so many.
+    /// Bytes, at least this many.
     pub fn size(&mut self, least: u32) -> Result<u32, String> {
         let read = |word: &str| units::size(word).filter(|size| *size >= least);
         self.value(read, (&format!("a size of whole bytes from {least} on"), "15k"))
     }
 
-    /// Microseconds, at least so many.
+    /// Microseconds, at least this many.
     pub fn time(&mut self, least: u32) -> Result<u32, String> {
         let read = |word: &str| units::microseconds(word).filter(|time| *time >= least);
         self.value(read, (&format!("a time of whole microseconds from {least} on"), "5ms"))
     }
 
-    /// Bytes a second, at least so many.
+    /// Bytes a second, at least this many.
     pub fn rate(&mut self, least: u64) -> Result<u64, String> {
         let read = |word: &str| units::rate(word).filter(|rate| *rate >= least);
         self.value(read, ("a rate", "10mbit"))

@@ -3,9 +3,9 @@
 
 use super::{PacketSample, SCALE, Sender};
 
-/// The greatest of two parts of so many round trips each.
+/// The greatest of two parts of this many round trips each.
 const ROUNDS: u32 = 5;
-/// A measurement begins anew after so many packets.
+/// A measurement restarts after this many packets.
 const MOST: u32 = 1 << 20;
 /// The window is widened by what such a time brings at most, microseconds.
 const LONGEST: u64 = 100_000;

@@ -19,7 +19,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Takes a value of a round trip, over a window of so many of them.
+    /// Takes a value of a round trip, over a window of this many of them.
     pub fn take(&mut self, window: u32, round: u32, value: u32) {
         let new = Best { round, value };
         let age = |best: Best| round.wrapping_sub(best.round);

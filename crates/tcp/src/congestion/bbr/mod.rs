@@ -5,8 +5,8 @@
 //! pacing rate is the bandwidth times a gain, the window their product times another. Losses lower the window for a round
 //! trip and change neither.
 //!
-//! Numbers are the kernel's: bandwidths in packets a microsecond times 2^24, gains in 256ths, times in microseconds, and
-//! of windows whole packets.
+//! Numbers are the kernel's: bandwidths in packets a microsecond times 2^24, gains in 256ths, times in microseconds,
+//! windows in whole packets.
 
 mod aggregation;
 mod filter;
@@ -227,7 +227,7 @@ impl Bbr {
         self.rate
     }
 
-    /// A packet of the send queue holds so many segments at least (`bbr_min_tso_segs`).
+    /// A packet of the send queue holds at least this many segments (`bbr_min_tso_segs`).
     pub(crate) fn least_segments(&self) -> u64 {
         if self.rate < SINGLE_SEGMENTS { 1 } else { 2 }
     }
@@ -383,7 +383,7 @@ impl Bbr {
         self.advance_phase(sender);
     }
 
-    /// A number below `below`, all as likely (SplitMix64).
+    /// A number below `below`, all equally likely (SplitMix64).
     fn draw(&mut self, below: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;
@@ -419,7 +419,7 @@ impl Bbr {
         }
     }
 
-    /// `bbr_update_min_rtt`: a least round-trip time of ten seconds ago is measured anew, with an empty queue.
+    /// `bbr_update_min_rtt`: a least round-trip time of ten seconds ago is measured again, with an empty queue.
     fn update_least_rtt(&mut self, window: &mut Window, sample: &PacketSample, sender: &Sender) -> bool {
         let old = sender.ticks > self.least_rtt_tick + LEAST_RTT_SECONDS * sender.hz;
         if let Some(rtt) = sample.rtt

@@ -7,7 +7,7 @@ use super::{Mode, PacketSample, SCALE, Sender, UNIT};
 const ROUNDS: u32 = 4;
 /// Losses of an interval, in 256ths of what was delivered.
 const LOSSES: u64 = 50;
-/// The rate is kept for so many round trips.
+/// The rate is kept for this many round trips.
 const KEPT: u32 = 48;
 /// Two rates are the same if they differ by an eighth at most, or by 500 bytes a second.
 const SHARE: u64 = UNIT / 8;

@@ -158,8 +158,8 @@ fn the_least_round_trip_is_measured_anew() {
     assert_eq!(path.bbr.least_rtt, Some(RTT));
 }
 
-/// LK-BBR-6: in the first round trip of a recovery as much leaves as arrives; losses are taken from the window; the end of it
-/// brings back the window of before.
+/// LK-BBR-6: in the first round trip of a recovery as much leaves as arrives; losses are taken from the window; its end
+/// brings back the earlier window.
 #[test]
 fn a_recovery_keeps_packets_for_a_round_trip() {
     let mut path = Path::new();
@@ -207,7 +207,7 @@ fn a_policed_rate_is_kept() {
     assert_eq!(kept, 48);
 }
 
-/// LK-BBR-8: a timeout ends the growth of before: the pipe has to be found full anew.
+/// LK-BBR-8: a timeout ends the earlier growth: the pipe has to be found full again.
 #[test]
 fn a_timeout_forgets_how_full_the_pipe_was() {
     let mut path = Path::new();

@@ -18,7 +18,7 @@ fn loss() -> Loss {
     Loss { in_flight: 0, snd_wnd: u32::MAX, now: Instant::ZERO }
 }
 
-/// A round trip of so many packets, of which so many were marked, and what alpha is then.
+/// A round trip of this many packets, of which this many were marked, and what alpha is then.
 fn round(c: &mut Dctcp, at: &mut u32, packets: u32, marked: u32) -> u32 {
     c.count(packets - marked, false);
     c.count(marked, true);

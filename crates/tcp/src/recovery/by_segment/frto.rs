@@ -19,7 +19,7 @@ pub(super) enum Frto {
     Off,
     /// The oldest segment has left again, and nothing else (step 1).
     Head(Before),
-    /// Its ACK came; so many bytes of new data may leave (step 2).
+    /// Its ACK came; this many bytes of new data may leave (step 2).
     New(Before, u32),
 }
 
@@ -50,7 +50,7 @@ impl Frto {
         if let Self::New(_, credit) = self { *credit } else { 0 }
     }
 
-    /// So many bytes have left.
+    /// This many bytes have left.
     pub fn note_sent(&mut self, bytes: u32) {
         if let Self::New(_, credit) = self {
             *credit = credit.saturating_sub(bytes);

@@ -5,7 +5,7 @@
 //!
 //! The reordering timer takes the place of the retransmission timer while it runs (RFC 8985 section 8).
 //!
-//! With RACK, NextSeg has its rules (1) and (2) only: nothing is sent again that is not lost (RFC 8985 section 6.1).
+//! With RACK, NextSeg has its rules (1) and (2) only: nothing is sent again unless it is lost (RFC 8985 section 6.1).
 //!
 //! Not modelled: recovery without SACK by these rules (`newreno.rs` serves); undo by D-SACK or by timestamps (RFC 3708,
 //! RFC 3522); reports that a receiver takes back are noticed at a timeout alone (RFC 2018 section 8).

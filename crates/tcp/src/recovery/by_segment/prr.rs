@@ -42,7 +42,7 @@ impl Prr {
         Self { rule, delivered: 0, out: 0, flight: flight.into() }
     }
 
-    /// So many bytes leave, new or again.
+    /// This many bytes leave, new or again.
     pub fn note_sent(&mut self, bytes: u32) {
         self.out += u64::from(bytes);
     }

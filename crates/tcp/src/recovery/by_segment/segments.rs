@@ -15,7 +15,7 @@ pub(super) struct Segment {
     pub end: SeqNumber,
     /// When it left last (Segment.xmit_ts).
     pub at: Instant,
-    /// So many segments, where several that were reported are one entry.
+    /// This many segments, where several that were reported are one entry.
     count: u32,
     /// Reported by SACK.
     pub sacked: bool,
@@ -298,7 +298,7 @@ pub(super) enum Verdict {
 pub(super) struct Marked {
     /// Something.
     pub some: bool,
-    /// When the latest of the retransmissions left that are among it.
+    /// When the latest of the retransmissions among it left.
     pub retransmission: Option<Instant>,
 }
 

@@ -8,7 +8,7 @@ use super::{Linux2615, Phase, is_old};
 use crate::connection::Tcb;
 use crate::profile::HalvingFloor;
 
-/// A burst is at most so many packets (`tcp_max_burst`).
+/// A burst is at most this many packets (`tcp_max_burst`).
 const BURST: u32 = 3;
 
 impl Linux2615 {
@@ -61,7 +61,7 @@ impl Linux2615 {
         true
     }
 
-    /// All is acknowledged that was out when the state began. True if the state stays all the same.
+    /// All that was out when the state began is acknowledged. True if the state stays all the same.
     fn ends(&mut self, tcb: &mut Tcb) -> bool {
         match self.packets.phase {
             Phase::Open | Phase::Cwr => {}

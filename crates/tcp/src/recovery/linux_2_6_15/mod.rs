@@ -33,7 +33,7 @@ impl Linux2615 {
         Self { packets: Packets::new(tcb), reorders: false, halving: 0 }
     }
 
-    /// `tcp_enter_loss` (LX-LOSS-1): all is lost that is not SACKed; the threshold is lowered once an episode.
+    /// `tcp_enter_loss` (LX-LOSS-1): all that is not SACKed is lost; the threshold is lowered once an episode.
     fn enter_loss(&mut self, tcb: &mut Tcb, now: Instant) {
         let phase = self.packets.phase;
         let again = phase == Phase::Loss && self.packets.timeouts == 0;

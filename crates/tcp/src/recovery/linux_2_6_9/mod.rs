@@ -20,7 +20,7 @@ use crate::profile::{HalvingFloor, RecoveryExit};
 
 use undo::Doubts;
 
-/// A burst is at most so many segments (LX-ST-4: `max_burst`).
+/// A burst is at most this many segments (LX-ST-4: `max_burst`).
 const BURST: u32 = 3;
 
 #[derive(Clone, Debug)]

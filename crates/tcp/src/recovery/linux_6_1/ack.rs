@@ -35,7 +35,7 @@ pub(super) struct Told {
     pub delivered: u32,
     /// Packets that were taken for lost.
     pub lost: u32,
-    /// The timer is to run anew (`FLAG_SET_XMIT_TIMER`).
+    /// The timer is to restart (`FLAG_SET_XMIT_TIMER`).
     pub rearms: bool,
     /// A copy that was on its way was taken for lost (`FLAG_LOST_RETRANS`).
     pub copy_lost: bool,

@@ -218,7 +218,7 @@ impl Linux61 {
         tcb.congestion.on_recovery_exit(&tcb.window, now);
     }
 
-    /// The window is ssthresh, but for a controller that sets it itself.
+    /// The window is ssthresh, except for a controller that sets it itself.
     pub(super) fn take_ssthresh(&mut self, tcb: &mut Tcb, now: Instant) {
         if tcb.window.ssthresh != u32::MAX && self.rates.is_none() {
             tcb.window.cwnd = tcb.window.ssthresh;

@@ -110,7 +110,7 @@ impl Linux61 {
         queue.resent > 0 || queue.head().is_some_and(|p| p.ever_resent)
     }
 
-    /// `tcp_enter_loss`: all is lost that is not SACKed; the threshold is lowered once an episode.
+    /// `tcp_enter_loss`: all that is not SACKed is lost; the threshold is lowered once an episode.
     fn enter_loss(&mut self, tcb: &mut Tcb, now: Instant) {
         let phase = self.packets.phase;
         let fresh = matches!(phase, Phase::Open | Phase::Disorder);
@@ -198,7 +198,7 @@ impl Linux61 {
         l.by_cwnd || (cwnd < tcb.window.threshold_packets() && cwnd < 2 * l.most_out)
     }
 
-    /// Sets the one timer of the transport for something else than before (`tcp_reset_xmit_timer`).
+    /// Sets the one timer of the transport for a different purpose than before (`tcp_reset_xmit_timer`).
     fn set_timer(&mut self, tcb: &mut Tcb, now: Instant, why: RexmtFor, wait: Duration) {
         let wait = if why == RexmtFor::Reordering { wait } else { tcb.with_pacing(now, wait) };
         tcb.start_transport_timer(now, wait, why);

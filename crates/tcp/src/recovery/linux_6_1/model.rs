@@ -1,4 +1,4 @@
-//! What a controller is told that sets the window and the pacing rate itself (`cong_control`): BBR.
+//! What a controller that sets the window and the pacing rate itself (`cong_control`) is told: BBR.
 
 use rexmit_units::Instant;
 
@@ -36,7 +36,7 @@ impl Linux61 {
         }
         let sender = self.sender(tcb, now);
         let least = tcb.least_rtt_micros();
-        // Where its cycles begin is drawn, for each connection anew.
+        // Where its cycles begin is drawn, separately for each connection.
         let seed = u64::from(tcb.snd.iss.0);
         if let Some(bbr) = tcb.congestion.bbr() {
             bbr.begin(&mut tcb.window, &sender, (micros(now), least), seed);

@@ -11,13 +11,13 @@ use crate::recovery::packets::{SentPacket, SentQueue};
 
 /// Least wait of a timer of the transport (`TCP_TIMEOUT_MIN_US`).
 pub(super) const LEAST_WAIT: Duration = Duration::from_millis(2);
-/// A wider window lasts for so many recoveries (`TCP_RACK_RECOVERY_THRESH`).
+/// A wider window lasts for this many recoveries (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u8 = 16;
 
 /// What `struct tcp_sock` keeps for RACK; times in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// When the packet left that was sent last of those that have arrived, and its end.
+    /// Of the packets that have arrived, the one that was sent last: when it left, and its end.
     latest: (u64, SeqNumber),
     /// What the last packet that arrived took.
     rtt: u64,
@@ -32,7 +32,7 @@ pub(super) struct Rack {
     persist: u8,
     /// Packets that had arrived when the window was last widened.
     widened_at: u32,
-    /// Of the packets that the present acknowledgment tells of the one that left last: when, its end, and how many had
+    /// Of the packets that the present acknowledgment reports, the one that left last: when, its end, and how many had
     /// arrived then.
     told: Option<(u64, SeqNumber, u32)>,
 }
@@ -57,7 +57,7 @@ impl Rack {
         self.advanced = true;
     }
 
-    /// A packet arrived that was overtaken.
+    /// A packet that was overtaken arrived.
     pub fn note_reordering(&mut self) {
         self.reordering_seen = true;
     }
@@ -120,8 +120,8 @@ impl Rack {
         }
     }
 
-    /// How long after what left with it a packet is not lost yet, if it has not arrived by then: nothing is left of it for a
-    /// positive number of microseconds (`tcp_rack_skb_timeout`).
+    /// Microseconds until a packet that left at `at` counts as lost, if it has not arrived by then; not positive if
+    /// that time has passed (`tcp_rack_skb_timeout`).
     fn remaining(&self, now: Instant, at: Instant, window: u64) -> i64 {
         (self.rtt + window) as i64 - (micros(now) - micros(at)) as i64
     }

@@ -36,7 +36,7 @@ pub(super) struct Rates {
     stamps: VecDeque<Stamp>,
     first_sent: u64,
     delivered_at: u64,
-    /// Until so many packets have arrived, the application is what limits the sender (`app_limited`).
+    /// Until this many packets have arrived, the application is what limits the sender (`app_limited`).
     app_limited: Option<u32>,
     newest: Option<Newest>,
     prior_in_flight: u32,

@@ -11,7 +11,7 @@ use super::{Linux61, Phase};
 use crate::connection::device::Push;
 use crate::connection::{RexmtFor, Tcb};
 
-/// What a receiver may wait with the acknowledgment of a single packet (`tcp_rto_min`).
+/// How long a receiver may wait with the acknowledgment of a single packet (`tcp_rto_min`).
 const ACK_DELAY: Duration = Duration::from_millis(200);
 /// Before there is a round trip (`TCP_TIMEOUT_INIT`).
 const UNKNOWN: Duration = Duration::from_secs(1);

@@ -35,7 +35,7 @@ pub(crate) struct Packets {
     pub prior_ssthresh: u32,
     /// Expiries since una moved.
     pub timeouts: u32,
-    /// Packets leave again as they were, or with those behind them that fit in; otherwise data are cut anew.
+    /// Packets leave again as they were, or with those behind them that fit in; otherwise data are cut again.
     pub keeps_cuts: bool,
     /// Echo of the last timestamp.
     echo: Option<u32>,
@@ -143,7 +143,7 @@ impl Packets {
     }
 
     /// Duplicates are used up by `acked` packets: one filled the hole, the others had made duplicates
-    /// (`tcp_remove_reno_sacks`). Returns how many arrived that were not known.
+    /// (`tcp_remove_reno_sacks`). Returns how many arrivals were not known.
     pub fn use_up_duplicates(&mut self, acked: u32) -> u32 {
         let fresh = acked.saturating_sub(self.duplicates).max(1);
         self.duplicates = self.duplicates.saturating_sub(acked - 1);
@@ -177,7 +177,7 @@ impl Packets {
         };
         let last = tcb.state.wants_fin() && waiting <= mss && fits == waiting;
         let quota = quota.max(u32::from(last));
-        // What may follow a full window is asked for anew.
+        // What may follow a full window is asked for again.
         Permit::Next { len: fits.min(i64::from(quota) * mss), again: true }
     }
 

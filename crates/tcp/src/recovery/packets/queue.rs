@@ -42,7 +42,7 @@ pub(crate) struct PacketReport {
     pub acked: u32,
     /// Packets that arrived, as far as was not known before.
     pub delivered: u32,
-    /// When the first and the last of them left that were sent once only.
+    /// When the first and the last of them that were sent only once left.
     pub times: Option<(Instant, Instant)>,
     /// A packet that has been sent again is among them.
     pub resent: bool,
@@ -256,7 +256,7 @@ impl SentQueue {
         self.cut(i + 1);
     }
 
-    /// A duplicate of `[left, right)` was reported: copies of it are in flight no more. Returns how many
+    /// A duplicate of `[left, right)` was reported: copies of it are no longer in flight. Returns how many
     /// packets in that range had been sent again.
     pub fn report_duplicate(&mut self, left: SeqNumber, right: SeqNumber) -> u32 {
         let (mut i, mut n) = (self.packets.partition_point(|p| p.start < left), 0);
@@ -317,7 +317,7 @@ impl SentQueue {
         self.lose_all_but(|_| false);
     }
 
-    /// The same, but for those behind the head that are too young, by when they left last.
+    /// The same, except those behind the head that are too young, by when they left last.
     pub fn lose_all_but(&mut self, is_young: impl Fn(Instant) -> bool) {
         let forgets = self.head().is_some_and(|p| p.sacked);
         if forgets {
@@ -344,7 +344,7 @@ impl SentQueue {
         self.lost = 0;
     }
 
-    /// Lost are all, from the head on, up to where more than `sacked_upto` SACKed packets have been passed
+    /// All are lost, from the head on, up to where more than `sacked_upto` SACKed packets have been passed
     /// (`tcp_mark_head_lost`).
     pub fn lose_below(&mut self, sacked_upto: u32) {
         let mut count = 0;
@@ -380,8 +380,8 @@ impl SentQueue {
         self.fack().map_or(0, |fack| self.packets.partition_point(|p| p.start < fack) as u32)
     }
 
-    /// Of the first `n` packets that end at `mark` at the latest, those are lost that are neither SACKed nor on
-    /// their way again (`tcp_mark_head_lost` of 2.6).
+    /// Of the first `n` packets that end at `mark` at the latest, those that are neither SACKed nor on their way again
+    /// are lost (`tcp_mark_head_lost` of 2.6).
     pub fn lose_first(&mut self, n: u32, mark: SeqNumber) {
         for i in 0..self.packets.len().min(n as usize) {
             if self.packets[i].end > mark {
@@ -393,7 +393,7 @@ impl SentQueue {
         }
     }
 
-    /// Those are lost that have been out for too long and are not on their way again.
+    /// Those that have been out for too long and are not on their way again are lost.
     pub fn lose_old(&mut self, is_old: impl Fn(Instant) -> bool) {
         for i in 0..self.packets.len() {
             if !self.packets[i].resent && is_old(self.packets[i].at) {
@@ -402,8 +402,8 @@ impl SentQueue {
         }
     }
 
-    /// Data up to `reported` have arrived: copies that left before the last of them are lost. Without FACK, so many
-    /// bytes as `patience` must lie between. Returns whether there were any.
+    /// Data up to `reported` have arrived: copies that left before the last of them are lost. Without FACK, `patience`
+    /// bytes must lie between. Returns whether there were any.
     pub fn lose_copies(&mut self, reported: SeqNumber, patience: Option<u32>) -> bool {
         let mut found = false;
         for i in 0..self.packets.len() {

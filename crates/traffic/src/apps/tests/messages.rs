@@ -16,7 +16,7 @@ fn writes(text: &str) -> TransferSpec {
     TransferSpec::writes(Side::Server, text.parse().unwrap())
 }
 
-/// Begins of writes after a connect at 402 ms, each taken at once, up to a time.
+/// Starts of writes after a connect at 402 ms, each taken at once, up to a time.
 fn begins(app: &mut App, until: u64) -> Vec<u64> {
     let mut socket = Fake::with_space(1 << 30);
     let mut all = Vec::new();

@@ -96,7 +96,8 @@ pub(super) const SLOW: &str =
     410 s . 4001+1000 ack 1\n 610 c . 1+0 ack 1001 sack 2001-3001\n 610.5 c . 1+0 ack 1001 sack 2001-4001\n
     611 c . 1+0 ack 1001 sack 2001-5001\n";
 
-/// A connection of 250 ms, long in use, of which a segment goes again after so many milliseconds, two above it reported.
+/// A connection of 250 ms, long in use, of which a segment goes again after this many milliseconds, two above it
+/// reported.
 pub(super) fn reordered(after: f64) -> String {
     let mut script =
         String::from("0 c S 0+0 sackok ws 0\n 0.1 s S 0+0 ack 1 sackok ws 0\n 250 c . 1+0 ack 1\n");
@@ -121,7 +122,8 @@ pub(super) fn stamped_silence() -> String {
 pub(super) const DELAYED: &str = "110 s . 1+1000 ack 1\n 111 c . 1+0 ack 1001\n 160 s . 1001+1000 ack 1\n
     200 c . 1+0 ack 2001\n";
 
-/// Rounds of full segments, each acknowledged at once after a round trip of so many ms, in a capture that the server made.
+/// Rounds of full segments, each acknowledged at once after a round trip of this many ms, in a capture that the server
+/// made.
 pub(super) fn rounds(of: &[(u32, u32)]) -> String {
     let (mut script, mut now, mut next) = (NEAR.to_owned(), 60.0, 1);
     for &(segments, rtt) in of {
@@ -149,8 +151,8 @@ pub(super) fn paced() -> String {
     script
 }
 
-/// Three segments, each answered after so many ms, and then some that go again after so many, in a capture that the server
-/// made.
+/// Three segments, each answered after this many ms, and then some that go again after this many, in a capture that the
+/// server made.
 pub(crate) fn probed(rtt: u32, waited: [u32; 2]) -> String {
     let mut script = format!("0 c S 0+0 sackok\n 0.1 s S 0+0 ack 1 sackok\n {rtt} c . 1+0 ack 1 win 20000\n");
     let mut now = rtt + 10;

@@ -361,7 +361,7 @@ fn a_second_expiry_just_after_an_update_of_the_window_is_no_certain_go_back_n() 
 #[test]
 fn going_on_behind_a_fast_retransmit_is_no_use_of_sack() {
     // After a timeout the sender goes back, up to 3001. Three duplicates make it send the first segment, and what it
-    // goes on with lies behind reported data, which it has no eye for. So its next recovery is a plain one.
+    // goes on with lies after reported data, which it ignores. So its next recovery is a plain one.
     let found = causes(&[
         SACK_OPENING,
         SIX,
