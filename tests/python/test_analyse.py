@@ -157,7 +157,7 @@ def test_a_statement_that_differs_is_held_by_its_measure(
 ) -> None:
     row = replace(published(""), deviation="0.1 to 0.3", deviation_reason="another clock")
     if verdict is None:
-        with pytest.raises(StudyError, match="a statement that has no measure"):
+        with pytest.raises(StudyError, match="a statement without a measure"):
             Check.of_statement(row, holds, "a fifth", measure=measure)
     else:
         assert Check.of_statement(row, holds, "a fifth", measure=measure).verdict == verdict
@@ -193,8 +193,11 @@ def test_a_comparison_passes_only_if_something_is_covered_and_nothing_outside() 
         ("P-1,20,,,,time,3,ms,text,here,-1,why", "line 2: tolerance: '-1' is not a number of 0 or more"),
         ("P-1,20,,,,time,9-3,ms,text,here,1,why", "line 2: P-1: '9-3' is not a number, range or bound"),
         (",20,,,,time,3,ms,text,here,1,why", "line 2: id: '' is not a tag"),
-        ("P-1,20,,,,time,3,msec,text,here,1,why", "line 2: unit: 'msec' is none of .* did you mean 'ms'"),
-        ("P-1,20,,,,time,3,ms,rumour,here,1,why", "line 2: kind: 'rumour' is none of"),
+        (
+            "P-1,20,,,,time,3,msec,text,here,1,why",
+            "line 2: unit: 'msec' is not one that .* did you mean 'ms'",
+        ),
+        ("P-1,20,,,,time,3,ms,rumour,here,1,why", "line 2: kind: 'rumour' is not one that"),
         ("P-1,20,,,,time,few,ms,text,here,1,why", "line 2: P-1: 'few' is not a number, range or bound"),
         (2 * "P-1,20,,,,time,3,ms,text,here,1,why\n", "line 3: id: P-1 appears twice"),
         ("P-1,20", "line 2"),
@@ -222,7 +225,7 @@ def test_one_more_value_lies_where_student_says_or_between_enough_others() -> No
     assert (low, high) == pytest.approx((2 - 7.9745, 2 + 7.9745), abs=1e-3)
     assert prediction_interval(list(range(199))) == (0, 198)
     assert prediction_interval(list(range(399))) == (1, 397)
-    with pytest.raises(ValueError, match="takes two"):
+    with pytest.raises(ValueError, match="prediction interval needs two"):
         prediction_interval([1.0])
 
 

@@ -156,5 +156,5 @@ def test_a_connection_without_encryption_says_whom_it_trusts(tmp_path: Path) -> 
         done = run(address, tmp_path, None)
     warning, error = errors(done)
     assert warning.startswith(f"rexmit: warning: --cluster {address}: ")
-    assert "whoever does can run programs as you on this machine" in warning
+    assert "whoever answers can run programs as you on this machine" in warning
     assert "has no worker" in error

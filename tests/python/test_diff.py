@@ -182,7 +182,7 @@ def test_what_is_no_condition_is_told_in_one_line(
 def test_different_designs_are_refused_with_what_differs(folders: dict[str, Path]) -> None:
     with pytest.raises(UsageError, match=r"only .*more has path.delay = 80 ms; .*--only-common"):
         changes(folders, "more")
-    with pytest.raises(UsageError, match=r"of different designs: only .*other-factor varies path.queue"):
+    with pytest.raises(UsageError, match=r"have different designs: only .*other-factor varies path.queue"):
         changes(folders, "other-factor", only_common=True)
     common = changes(folders, "more", only_common=True)
     assert (common.runs, common.runs_changed) == (30, 0)

@@ -256,14 +256,14 @@ def test_the_command_shows_kinds_and_ends_with_1_where_a_condition_holds(study_f
     [
         (["linux-6.2", "linux-6.1"], "'linux-6.2' is not a folder of results, kernel, profile or stack"),
         (["linux-6.1,nagle", "linux-6.1"], "'nagle' is not a setting; write KEY=VALUE"),
-        (["linux-6.1", "linux-6.1", "--cells", "3"], "--cells says nothing of two systems"),
+        (["linux-6.1", "linux-6.1", "--cells", "3"], "--cells does not apply to two systems"),
         (
             ["linux-6.1", "linux-6.1", "--study", "klaver-2005/window", "--seed", "1"],
             "--seed says what is drawn",
         ),
         (["linux-6.1", "linux-6.1,hosts.server.stack.nothing=1", "--scenarios", "1"], "nothing"),
         (["linux-6.1", ".", "--scenarios", "1"], "linux-6.1: is not a folder of results, and . is a folder"),
-        ([".", ".", "--scenarios", "1"], "--scenarios says nothing of two folders"),
+        ([".", ".", "--scenarios", "1"], "--scenarios does not apply to two folders"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(arguments: list[str], text: str) -> None:
@@ -276,7 +276,7 @@ def test_what_is_wrong_is_told_in_one_line(arguments: list[str], text: str) -> N
 def test_a_kernel_that_is_not_built_is_told_with_what_builds_it() -> None:
     with pytest.raises(RexmitError, match="only Linux 6"):
         System.parse("linux:5.4").check()
-    with pytest.raises(UsageError, match="no folder of results"):
+    with pytest.raises(UsageError, match="not a folder of results"):
         System.parse("kernel:6.1")
 
 

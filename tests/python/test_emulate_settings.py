@@ -72,7 +72,7 @@ def test_queues_in_time_and_both_spellings(rexmit: Command) -> None:
     whole, warnings = _native.check_path('{"rate": "10 Mbit/s", "queue": "10 ms", "aqm": "fq_codel"}')
     assert (path["queue"], warnings) == ("10 ms", [])
     assert '"queue":"10 ms"' in whole
-    with pytest.raises(UsageError, match=r"path\.down\.queue: a queue in time needs a rate"):
+    with pytest.raises(UsageError, match=r"path\.down\.queue: a queue in time needs a drain rate"):
         path_of("--queue", "10 ms")
     done = rexmit("emulate", "--rate", "0bit/s", "--", "true")
     assert (done.returncode, "an outage is a change of it" in done.stderr) == (2, True), done.stderr

@@ -7,12 +7,14 @@ import shutil
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 import rexmit
 from rexmit.cli import main
 from rexmit.errors import RexmitError, StoreError, StudyError
 from rexmit.inputs import KINDS, PROFILE, RECORD, STUDY, Kind, read_bytes, read_json, read_text, read_toml
 from rexmit.nesting import MOST_NESTED, TooDeepError, parse_json, parse_toml
+from rexmit.run import open_results
 
 from .conftest import SMALL, Command, edited
 
@@ -67,6 +69,17 @@ def test_what_stands_for_a_file_of_results_is_refused_by_every_command(
         assert done.returncode in (1, 2), words
         assert done.stderr.startswith(f"rexmit: error: {out / name}: is "), (words, done.stderr)
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_words_that_are_not_text_are_refused_and_no_library_panics(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(folder, out)
+    table = pq.read_table(out / "runs.parquet")
+    field = table.schema.field("time_ns").with_metadata({b"meaning": b"\xff"})
+    place = table.schema.get_field_index("time_ns")
+    pq.write_table(table.cast(table.schema.set(place, field)), out / "runs.parquet")
+    with pytest.raises(StoreError, match=r"runs\.parquet: .*description in it is not UTF-8"):
+        open_results(out).table()
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_a_source_of_debian_is_named_by_its_version(
         build(BuildOptions(version="6.12"))
     with pytest.raises(UsageError, match=r"'6\.12\.117' names no source .* such as 6\.1 or 6\.12"):
         build(BuildOptions(version="6.12.117"))
-    with pytest.raises(UsageError, match="leave it out where a source is given"):
+    with pytest.raises(UsageError, match="leave it out if a source is given"):
         build(BuildOptions(tmp_path, version="6.12"))
 
 

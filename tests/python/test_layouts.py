@@ -71,14 +71,14 @@ def test_sql_says_what_its_marks_are(rexmit: Command) -> None:
 def test_runs_of_two_layouts_are_not_mixed(tmp_path: Path) -> None:
     new = tmp_path / "new"
     study().run(new, progress=False)
-    with pytest.raises(StoreError, match=r'is of another study .*: version was "0\.1\.0"'):
+    with pytest.raises(StoreError, match=r'is of a different study .*: version was "0\.1\.0"'):
         rexmit.merge_results([FIRST, new], tmp_path / "both")
     begun = tmp_path / "begun"
     shutil.copytree(FIRST, begun)
     # As if this version had written the first layout.
     record = json.loads((begun / "study.json").read_text())
     (begun / "study.json").write_text(json.dumps(record | {"version": rexmit.__version__}))
-    with pytest.raises(StoreError, match=r"columns of runs\.parquet are others"):
+    with pytest.raises(StoreError, match=r"columns of runs\.parquet differ"):
         rexmit.merge_results([begun, new], tmp_path / "both")
     (begun / "runs.parquet").unlink()
     with pytest.raises(StoreError, match=r"begun by another rexmit \(schema 1, this one writes 2\)"):

@@ -302,9 +302,9 @@ class TestWhatIsWrong:
             ({"measure": "drops", "link": "access"}, "each host has an access link"),
             (
                 {"measure": "queue", "link": {"name": "access", "from": "near"}},
-                "queues of hosts' own links are not looked at where there are others",
+                "queues of hosts' own links are not sampled where there are others",
             ),
-            ({"measure": "drops", "link": {"name": "access", "from": "left"}}, "is not one link alone"),
+            ({"measure": "drops", "link": {"name": "access", "from": "left"}}, "is more than one link"),
             (
                 {"measure": "utilisation", "link": {"name": "access", "from": "near"}, "from": "1 s"},
                 "hosts' own links are not measured by intervals",
@@ -317,9 +317,9 @@ class TestWhatIsWrong:
             ({"measure": "queue", "link": "bottleneck", "unit": "s"}, "is none of ms, packets"),
             (
                 {"measure": "queue", "link": "bottleneck", "stat": "p95", "from": "1 s"},
-                "is none of mean, max",
+                "is not one of mean, max",
             ),
-            ({"measure": "drops", "link": "bottleneck", "reason": "aqm", "to": "1 s"}, "not told apart"),
+            ({"measure": "drops", "link": "bottleneck", "reason": "aqm", "to": "1 s"}, "not split by reason"),
             ({"measure": "completion", "at_least": "5 kBq"}, "responses.x.at_least: "),
             ({"measure": "completion", "at_least": "5 kB", "below": "5 kB"}, "is not after at_least '5 kB'"),
             ({"measure": "convergence", "within": 1}, "responses.x.within: 1 is not a factor above 1"),

@@ -205,7 +205,7 @@ def test_in_real_time_the_same_seed_is_another_run_unless_the_row_is_the_same(
     [
         (
             {"path.rate": "2 Mbit/s"},
-            'b: is of another study than .*a: path.rate was "1 Mbit/s", is "2 Mbit/s"',
+            'b: is of a different study from .*a: path.rate was "1 Mbit/s", is "2 Mbit/s"',
         ),
         ({"hosts.server.stack": "linux-6.1"}, r"hosts\.server\.stack\.\S+ was"),
         ({"vary.path.queue": ["9 packets"]}, r"vary was path.delay, path.down.drop, is path.delay, path.d"),
@@ -337,7 +337,7 @@ def test_the_command_merges_and_averages(rexmit: Command, tmp_path: Path) -> Non
     [
         (["a"], 2, "merge has nothing to write"),
         (["a", "--out", "b"], 2, "a: is one folder; name two or more"),
-        (["a", "c", "--out", "b", "--response", "time_ns"], 2, "--response says of what"),
+        (["a", "c", "--out", "b", "--response", "time_ns"], 2, "--response chooses columns"),
         (["a", "--averages", "b.txt"], 2, "--averages b.txt: cannot write '.txt'; end it in .csv"),
         (["a", "c", "--out", "b"], 1, "a: is not a results folder"),
         ([], 2, "missing argument"),

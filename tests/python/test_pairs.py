@@ -133,7 +133,7 @@ def test_no_clock_is_said_as_it_is() -> None:
     clock = {"method": "unknown"}
     assert next(clock_lines(clock, matched=False)).startswith("No packet is in both captures;")
     assert "in both captures;" in (line := next(clock_lines(clock, matched=True)))
-    assert line.startswith("No packet is the only one of its kind")
+    assert line.startswith("No packet is unique in both captures")
 
 
 def test_delays_below_zero_are_warned_of(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_captures_of_different_flows() -> None:
 def test_one_capture_twice() -> None:
     """A hint, as nothing can be learnt from it."""
     found = pair(SERVER, SERVER)
-    assert "made at two places" in printed(found)
+    assert "captures from two places" in printed(found)
     assert replace(found, clock=pair(SERVER, CLIENT).clock).warnings == []
 
 

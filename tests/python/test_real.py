@@ -162,7 +162,7 @@ class TestGuest:
             run("uml", study(path__emulator=["netem"], path__qdisc=["cake nat"]))
         with pytest.raises(StudyError, match=r"path\.down\.overhead: 38 bytes; .* leave it out, or write"):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq_codel"], path__overhead=["38 bytes"]))
-        with pytest.raises(StudyError, match=r"path\.qdisc: .*no queueing discipline"):
+        with pytest.raises(StudyError, match=r"path\.qdisc: .*not a queueing discipline"):
             run("uml", study(path__emulator=["netem"], path__qdisc=["fq; reboot"]))
 
     def test_what_netem_cannot_do_is_refused(self) -> None:
@@ -187,7 +187,7 @@ class TestGuest:
             assert least <= time <= 1.125 * (least + 0.3e9) + 0.25e9
 
     def test_a_sysctl_of_the_machine_is_refused(self) -> None:
-        with pytest.raises(StudyError, match=r"vm\.swappiness is not of a host's network"):
+        with pytest.raises(StudyError, match=r"vm\.swappiness does not belong to a host's network"):
             run("uml", study().set("hosts.server.linux.sysctl", {"vm.swappiness": 60}))
 
     def test_no_sysctl_of_that_name(self) -> None:

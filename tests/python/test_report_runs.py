@@ -225,7 +225,7 @@ def test_from_python(folder: Path, tmp_path: Path) -> None:
         (lambda at: package.write_report(at, at / "a.txt"), UsageError, "ends in .html, .pdf or .md"),
         (lambda at: package.write_report(at, at / "a.html", max_size="x"), UsageError, "max_size: 'x'"),
         (lambda at: package.write_report(at, at / "a.html", max_size=-1), UsageError, "max_size: "),
-        (lambda at: package.write_report(at, at / "a.html", runs=[16]), UsageError, "the runs 0 to 15"),
+        (lambda at: package.write_report(at, at / "a.html", runs=[16]), UsageError, "the runs are 0 to 15"),
         (lambda at: package.write_report(at / "none", at / "a.html"), StoreError, "is not a results folder"),
         (lambda at: package.write_report(at, at / "none" / "a.html"), StoreError, "cannot be written"),
     ],

@@ -136,11 +136,11 @@ def test_shards_that_do_not_make_a_whole_are_refused(study: rexmit.Study, tmp_pa
         merge_results([*places[:2], seeded], None)
     whole = tmp_path / "whole"
     study.run(whole, progress=False)
-    with pytest.raises(StoreError, match=r"is a shard, and .*whole is none"):
+    with pytest.raises(StoreError, match=r"is a shard, and .*whole is not"):
         merge_results([places[0], whole], None)
     again = tmp_path / "again"
     study.run(again, shard=(3, 3), progress=False)
-    with pytest.raises(StoreError, match=r"is shard 3/3, which .*shard-3 is, too"):
+    with pytest.raises(StoreError, match=r"is shard 3/3, and so is .*shard-3"):
         merge_results([*places, again], None)
     assert len(merge_results([*places, again], None, skip_duplicates=True)) == study.runs
 

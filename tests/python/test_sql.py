@@ -300,6 +300,7 @@ def test_a_folder_of_an_analysis(results: Results, tmp_path: Path, ask: Ask) -> 
     capture = results.folder / "captures" / "run-00000006-server.pcapng"
     with pytest.raises(SystemExit):
         main(["analyze", str(capture), "--tables", str(tmp_path), "--json"])
+    ask(tmp_path, "--json")  # after what analyze printed
     told = {one["table"]: one["holds"] for one in json.loads(ask(tmp_path, "--json"))}
     assert told["retransmissions"] == "why TCP data were sent again: one row per retransmission"
     assert set(ABOUT_CAPTURE) == {*TABLES, *PAIR_TABLES}

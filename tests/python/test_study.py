@@ -145,7 +145,7 @@ def test_levels_are_a_list_positions_or_a_range() -> None:
     [
         ([], "vary.a: has no levels"),
         ({"position": ""}, "vary.a: has no levels"),
-        ("5 ms", "no list of levels"),
+        ("5 ms", "not a list of levels"),
         ({"postion": "0..3"}, "did you mean 'position'"),
         ({"range": "1..3", "setp": 2}, "did you mean 'step'"),
         ({"range": "1..3", "step": 0}, "vary.a.step"),
@@ -443,7 +443,7 @@ class TestTogether:
         assert study.set("link", "12").run(progress=False).table()["path.down.rate"].unique().to_list() == [
             "2400 kbit/s"
         ]
-        with pytest.raises(StudyError, match=r"vary\.link: '30' is none of its levels.*: 3, 12"):
+        with pytest.raises(StudyError, match=r"vary\.link: '30' is not one of its levels.*: 3, 12"):
             study.set("link", "30")
         with pytest.raises(StudyError, match=r"path\.up\.rate: varies with others as link"):
             study.set("path.up.rate", "1 Mbit/s")
@@ -456,11 +456,11 @@ class TestTogether:
     @pytest.mark.parametrize(
         ("given", "text"),
         [
-            ({"together": {}}, "no table of settings"),
-            ({"together": ["path.rate"]}, "no table of settings"),
+            ({"together": {}}, "not a table of settings"),
+            ({"together": ["path.rate"]}, "not a table of settings"),
             ({"together": {"path.rate": "1 Mbit/s"}}, r"together\.path\.rate: '1 Mbit/s' is not a list"),
             ({"together": {"a": [1, 2], "b": [1]}}, "a has 2, b has 1 levels"),
-            ({"together": {"a": [1, 2]}, "labels": ["x"]}, "no 2 texts or numbers"),
+            ({"together": {"a": [1, 2]}, "labels": ["x"]}, "not 2 texts or numbers"),
             ({"together": {"a": [1]}, "steps": 1}, "unknown key 'steps'"),
         ],
     )

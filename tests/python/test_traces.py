@@ -279,5 +279,5 @@ def test_one_kind_becomes_the_other(rexmit: Command, study: Path, tmp_path: Path
 
 
 def test_options_of_the_command_have_units(rexmit: Command) -> None:
-    assert "give 1 s at least" in wrong(rexmit, "trace", "make", "wifi", "--duration", "10ms")
+    assert "give at least 1 s" in wrong(rexmit, "trace", "make", "wifi", "--duration", "10ms")
     assert "--duration: " in wrong(rexmit, "trace", "make", "wifi", "--duration", "10")

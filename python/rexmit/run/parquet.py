@@ -28,7 +28,7 @@ def table_schema(path: Path, kind: Kind = TABLE) -> pa.Schema:
     """The columns of a Parquet file. Raises the kind's error where it is not a regular file, and Arrow's."""
     check_file(path, kind)
     with _in_utf8():
-        return pq.read_schema(path)
+        return _checked(pq.read_schema(path))
 
 
 def table_metadata(path: Path, kind: Kind = TABLE) -> pq.FileMetaData:
@@ -42,7 +42,9 @@ def table_file(path: Path, kind: Kind = TABLE) -> pq.ParquetFile:
     """A Parquet file to be read piece by piece, a context. Raises as `table_schema` does."""
     check_file(path, kind)
     with _in_utf8():
-        return pq.ParquetFile(path)
+        file = pq.ParquetFile(path)
+        _checked(file.schema_arrow)
+        return file
 
 
 def whole_table(path: Path, kind: Kind = TABLE) -> pa.Table:
@@ -55,7 +57,28 @@ def whole_table(path: Path, kind: Kind = TABLE) -> pa.Table:
             "than half of the machine's; query it with rexmit sql, or read it piece by piece"
         )
     with _in_utf8():
-        return pq.read_table(path)
+        table = pq.read_table(path)
+        _checked(table.schema)
+        return table
+
+
+def _checked(schema: pa.Schema) -> pa.Schema:
+    """The schema. Raises UnicodeError where words beside a column are not text: Polars panics at them."""
+    found = [
+        schema.metadata,
+        *(field.metadata for column in schema for field in _within(column)),
+    ]
+    for words in found:
+        for key, value in (words or {}).items():
+            key.decode()
+            value.decode()
+    return schema
+
+
+def _within(field: pa.Field) -> Iterator[pa.Field]:
+    yield field
+    for number in range(field.type.num_fields):
+        yield from _within(field.type.field(number))
 
 
 @contextmanager
@@ -64,7 +87,7 @@ def _in_utf8() -> Iterator[None]:
     try:
         yield
     except UnicodeError:
-        raise pa.ArrowInvalid("a name in it is not UTF-8") from None
+        raise pa.ArrowInvalid("a name or a description in it is not UTF-8") from None
 
 
 BYTES_A_VALUE = 8

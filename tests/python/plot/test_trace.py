@@ -235,7 +235,7 @@ def column_of(table: dict[str, Any], name: str, like: list[int]) -> Any:
 def test_a_capture_that_breaks_off_says_so(lost_segment: Path) -> None:
     lost_segment.write_bytes(lost_segment.read_bytes()[:-30])
     head, _ = read(pack_trace(lost_segment))
-    assert any("what stands before that was judged" in remark for remark in head["remarks"])
+    assert any("everything before that was judged" in remark for remark in head["remarks"])
 
 
 def test_more_than_a_browser_opens_is_told(
