@@ -1,5 +1,8 @@
 //! A sample of what `make judge` runs at length on gVisor's netstack.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use rexmit_foreign::host::{Sending, Why};
 use rexmit_foreign::score::{Tally, judge};
 use rexmit_foreign::senders::{Sender, named};
@@ -23,29 +26,36 @@ fn netstack() -> Option<Box<dyn Sender>> {
     }
 }
 
+/// The sample, judged, and the reasons for which data were sent again in its first part.
+static SAMPLE: LazyLock<Option<(Tally, BTreeSet<Why>)>> = LazyLock::new(|| {
+    let mut netstack = netstack()?;
+    let (mut all, mut found) = (Tally::default(), BTreeSet::new());
+    for seed in (0..SCENARIOS).chain(WRONG_ONCE) {
+        let ran = netstack.ran(seed);
+        all.add(judge(&ran, seed));
+        found.extend(ran.truths.iter().filter(|_| seed < SCENARIOS).filter_map(
+            |truth| match truth.sending {
+                Sending::Again(why) if truth.by_sender => Some(why),
+                _ => None,
+            },
+        ));
+    }
+    Some((all, found))
+});
+
 #[test]
 fn what_is_certain_of_netstack_is_never_wrong() {
-    let Some(mut netstack) = netstack() else { return };
-    let mut all = Tally::default();
-    (0..SCENARIOS).chain(WRONG_ONCE).for_each(|seed| all.add(judge(&netstack.ran(seed), seed)));
+    let Some((all, _)) = &*SAMPLE else { return };
     println!("{}{}", all.lines(), all.matrix());
     assert_eq!((all.certain_family_wrong(), all.certain_exact_wrong()), (0, 0));
-    let [sender, ..] = all.scores;
+    let [sender, ..] = &all.scores;
     assert!(sender.in_truth > 1_000 && sender.certain > 1_000, "{} too few", sender.certain);
     assert_eq!(sender.extra, 0);
 }
 
 #[test]
 fn netstack_sends_again_for_every_reason_that_it_has() {
-    let Some(mut netstack) = netstack() else { return };
-    let mut found = std::collections::BTreeSet::new();
-    for seed in 0..SCENARIOS {
-        let ran = netstack.ran(seed);
-        found.extend(ran.truths.iter().filter_map(|truth| match truth.sending {
-            Sending::Again(why) if truth.by_sender => Some(why),
-            _ => None,
-        }));
-    }
+    let Some((_, found)) = &*SAMPLE else { return };
     let recovery = [Why::FastByRack, Why::FastInLoss, Why::PartialAck, Why::SackRecovery];
     let timers = [Why::Timeout, Why::GoBackN, Why::TailProbe, Why::Probe, Why::Syn];
     assert!(recovery.iter().chain(&timers).all(|why| found.contains(why)), "{found:?}");

@@ -32,9 +32,9 @@ fn memory_stays_in_proportion_to_the_file() {
     is_bounded("packets of many chunks", many_chunks(60));
     is_bounded("holes of many associations", holes(60));
     is_bounded("retransmitted chunks", again(60));
-    is_bounded("SACKs of many blocks", blocks(400));
+    is_bounded("SACKs of many blocks", blocks(200));
     is_bounded("fragments", fragments(100_000));
-    is_bounded("comments", comments(3_000));
+    is_bounded("comments", comments(1_500));
     is_bounded("segments that nothing acknowledges", segments(150_000));
 }
 
