@@ -128,6 +128,19 @@ def test_an_unknown_study_names_what_there_is(name: str, text: str) -> None:
         find_study(name)
 
 
+def test_a_file_never_takes_the_place_of_a_study_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("hurtig-2006").mkdir()
+    Path("hurtig-2006/short").touch()
+    with pytest.raises(
+        StudyError, match=r"is a file here and a study of the package; write \./hurtig-2006/short"
+    ):
+        find_study("hurtig-2006/short")
+    assert find_study("./hurtig-2006/short") == ("short", Path("hurtig-2006/short"))
+
+
 def test_levels_are_a_list_positions_or_a_range() -> None:
     assert parse_factor("a", ["1 ms", "2 ms"]).labels == ("1 ms", "2 ms")
     assert parse_factor("a", {"position": "0..3,7"}).labels == (0, 1, 2, 3, 7)

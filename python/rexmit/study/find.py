@@ -51,6 +51,8 @@ def find_study(name: str) -> tuple[str, Path]:
     Raises StudyError naming the nearest known study.
     """
     path = Path(name)
+    if path.suffix != ".toml" and path.is_file() and name in map(_name, _files()):
+        raise StudyError(f"{name!r} is a file here and a study of the package; write ./{name} for the file")
     # What is neither a file nor a folder is refused where it is opened.
     if path.suffix == ".toml" or (path.exists() and not path.is_dir()):
         if path.is_dir():
