@@ -41,9 +41,11 @@ export async function compare(
  */
 async function toWholePixels(part: Locator): Promise<void> {
   await part.evaluate((one) => {
+    const { style } = one as HTMLElement;
+    style.translate = ""; // of an earlier picture
     const { left, top } = one.getBoundingClientRect();
     const [x, y] = [left + window.scrollX, top + window.scrollY];
-    (one as HTMLElement).style.translate = `${Math.round(x) - x}px ${Math.round(y) - y}px`;
+    style.translate = `${Math.round(x) - x}px ${Math.round(y) - y}px`;
   });
 }
 

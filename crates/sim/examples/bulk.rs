@@ -1,15 +1,18 @@
 //! Bulk flows over one bottleneck: `cargo run --release --example bulk -- FLOWS QUEUE SECONDS [STACK]`.
+use rexmit_scenario::{StackProfile, resolve_profile};
 use rexmit_sim::{Resolved, RunOptions, Streams, run};
 use serde_json::json;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let stack = args.get(3).map_or("freebsd-6.0", |s| s);
-    // Linux 6.1 grows its receive buffer by itself.
-    let buffers = match stack.starts_with("linux-6.1") {
-        true => json!({ "send": "8 MiB", "max": "16 MiB" }),
-        false => json!({ "send": "8 MiB", "receive": "8 MiB", "max": "16 MiB" }),
+    let StackProfile::Tcp(profile) = resolve_profile(&json!(stack)).unwrap() else {
+        panic!("{stack} is not TCP")
     };
+    let mut buffers = json!({ "send": "8 MiB", "max": "16 MiB" });
+    if profile.window.tuning.is_none() {
+        buffers["receive"] = json!("8 MiB");
+    }
     let big = json!({ "inherits": stack, "buffers": buffers });
     let value = json!({
         "hosts": { "server": { "stack": big }, "client": { "stack": big } },

@@ -51,7 +51,7 @@ def find_study(name: str) -> tuple[str, Path]:
     Raises StudyError naming the nearest known study.
     """
     path = Path(name)
-    if path.suffix != ".toml" and path.is_file() and name in map(_name, _files()):
+    if path.suffix != ".toml" and path.is_file() and _packaged(name) is not None:
         raise StudyError(f"{name!r} is a file here and a study of the package; write ./{name} for the file")
     # What is neither a file nor a folder is refused where it is opened.
     if path.suffix == ".toml" or (path.exists() and not path.is_dir()):
@@ -62,14 +62,19 @@ def find_study(name: str) -> tuple[str, Path]:
         resolved = path.resolve()
         inside = resolved.is_relative_to(PACKAGED.resolve())
         return (_name(resolved) if inside else path.stem), path
-    for packaged in _files():
-        if _name(packaged) == name and _entry(packaged) is not None:
-            return name, packaged
+    if (packaged := _packaged(name)) is not None:
+        return name, packaged
     known = [entry.name for entry in list_studies()]
     beginning = [entry for entry in known if entry.startswith(f"{name}/")]
     if beginning:
         raise StudyError(f"{name!r} holds several studies; name one of {', '.join(sorted(beginning))}")
     raise StudyError(f"there is no study {name!r}, nor such a file{_instead(path, known)}")
+
+
+def _packaged(name: str) -> Path | None:
+    """The file of the package's study of this name, if there is one."""
+    named = (path for path in _files() if _name(path) == name)
+    return next((path for path in named if _entry(path) is not None), None)
 
 
 def _instead(path: Path, known: Iterable[str]) -> str:
